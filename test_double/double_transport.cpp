@@ -76,6 +76,7 @@ void double_transport::answer_sent()
         sent_.erase(sent_.begin());
         auto got = server_->run(*s);
         got.sent = at;
+        got.has = s->wants;  // its server has all copies that anybody asks for
         s->answered.set(std::move(got));
     }
 }

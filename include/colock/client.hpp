@@ -40,6 +40,8 @@ struct client_stats {
     std::size_t owed_releases = 0;  ///< releases that the server has not confirmed yet
     std::uint64_t reconnects = 0;   ///< connections that came up again, after a loss or for want
                                     ///< of work
+    std::size_t owed_copies = 0;    ///< releases that the server has confirmed, and that replicas
+                                    ///< or disk may not have yet (`config::durability`)
 };
 
 class client;
@@ -89,9 +91,9 @@ void client_ping(core_ptr, asio::any_completion_handler<pinged>);
 ///     `config::topology`. The operation does not wait, because waiting cures neither.
 ///   - `error::bad_reply` — the answer is none that the script gives: the address is not that of a
 ///     Redis or Valkey server, or something between changes its answers.
-///   - `error::not_replicated`, `error::unsupported` — only if the options ask for `sync_replicas`:
-///     too few replicas have acknowledged the lock, or the server does not let us wait for them.
-///     `acquire` and `try_acquire_for` try again after the first of them.
+///   - `error::not_replicated`, `error::unsupported` — only if the options or the config ask
+///     for copies (`durability`): too few have the step in time, and it is undone; or they can
+///     never be had. `acquire` and `try_acquire_for` try again after the first of them.
 /// \par Executor
 ///   A handler runs on its associated executor, or on the client's if it has none; never inline,
 ///   and never on the client's strand.

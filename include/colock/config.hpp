@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include <colock/durability.hpp>
 #include <colock/error.hpp>
 #include <colock/log.hpp>
 #include <colock/observer.hpp>
@@ -288,8 +289,20 @@ struct config {
     /// 64 KiB.
     std::size_t max_reply_size = std::size_t{64} << 20U;
 
-    /// How long `acquire_options::sync_replicas` waits for the replicas. Redisson's
-    /// slavesSyncTimeout, 1 s there as well.
+    /// The copies that each step of a lock or permit must have before it counts, besides the
+    /// primary's memory: the default of `acquire_options::durability`. Redisson's
+    /// checkLockSyncedSlaves is like `all` of the replicas that are attached just now, at each
+    /// acquire and release.
+    colock::durability durability = colock::durability::none;
+
+    /// How many replicas each primary has. None: the most that the client has seen or been told of,
+    /// by the server, the Sentinels, the map of the cluster or the addresses. Set it with
+    /// `durability::all`: a client that starts while a replica is away may count too few. At most
+    /// 100.
+    std::optional<unsigned> replicas{};
+
+    /// How long a step waits for its copies (`durability`, `acquire_options::sync_replicas`).
+    /// Redisson's slavesSyncTimeout, 1 s there as well.
     milliseconds sync_timeout{1'000};
 
     /// Whether holds carry a fencing token.

@@ -39,7 +39,7 @@ enum class error {
     /// too short, a negative wait. Nothing was sent.
     invalid_argument,
 
-    /// Fewer replicas than requested acknowledged the lock. It was released again.
+    /// Too few copies had the step in time (`config::durability`). It was undone.
     not_replicated,
 
     /// A majority of the servers could not be locked.
@@ -64,9 +64,9 @@ enum class error {
     /// Redis or Valkey server; if it is, report a bug.
     bad_reply,
 
-    /// The server lacks a command that the operation needs, or refuses it to the user: WAIT, for
-    /// `acquire_options::sync_replicas`. Remedy: grant `+wait` to the user, or do without the
-    /// option.
+    /// The copies that the operation wants (`config::durability`) can never be had: there are fewer
+    /// replicas, as far as is known, or the server lacks WAIT or WAITAOF, refuses it to the user,
+    /// or writes no AOF. Remedy: as the log says.
     unsupported,
 
     /// The URL's scheme is not one of those that `config::parse` lists.

@@ -227,6 +227,11 @@ public:
     /// `valid_for`. The clock's epoch if the hold is empty, released or lost.
     clock::time_point valid_until() const noexcept;
 
+    /// How many replicas have the last step that proved the hold: the acquire, a re-entry, an
+    /// extension or a renewal. 0 without `config::durability`, `acquire_options::durability` and
+    /// `sync_replicas`, and if the hold is empty, released or lost. Of several locks the fewest.
+    unsigned replicas() const noexcept;
+
     /// Whether the lock is valid for at least `time` from now. It reads a clock that goes
     /// on while the machine is suspended (CLOCK_BOOTTIME), and relies on no timer. Call it before a
     /// write that can't be undone. A virtual machine that its hypervisor pauses may not know it:

@@ -147,8 +147,8 @@ public:
     ///   As `acquire`, and
     ///   - `error::unavailable`, or the connection's last error — the server did not answer within
     ///     `config::timeout`.
-    ///   - `error::not_replicated` — fewer replicas than `acquire_options::sync_replicas` have
-    ///     acknowledged the lock; it is released again.
+    ///   - `error::not_replicated` — too few copies have the lock (`acquire_options::durability`);
+    ///     it is released again.
     /// \par Cancellation
     ///   As `acquire`.
     template <detail::token_for<detail::tried> Token = boost::asio::deferred_t>

@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include <colock/durability.hpp>
 #include <colock/owner.hpp>
 
 #include <chrono>
@@ -21,11 +22,9 @@ struct acquire_options {
     /// lock by accident.
     std::optional<owner> as{};
 
-    /// How many replicas must acknowledge the lock before it counts as held. The client waits for
-    /// them for `config::sync_timeout`, but at most a quarter of the lease. If fewer acknowledge,
-    /// it releases the lock again: `try_acquire` fails with `error::not_replicated`, and a waiter
-    /// tries again. A lock that a replica has acknowledged is still lost if another replica is
-    /// promoted. At most 100.
+    /// `durability` as a number of replicas. 0: `durability` says it, and if that is not set
+    /// either, `config::durability`. At most 100. Both in one call are an
+    /// `error::invalid_argument`.
     int sync_replicas = 0;
 
     /// Whether the client renews `lease` as it renews `config::lease`: every third of it, while the
@@ -48,6 +47,23 @@ struct acquire_options {
     /// long as the time runs: the second of the two acquires is then an `error::invalid_argument`,
     /// because the reader would keep the lock taken for longer. At most ten years.
     std::chrono::milliseconds at_least{0};
+
+    /// The copies that the lock must have, besides that in the primary's memory, before it counts
+    /// as held. None: `config::durability`.
+    ///
+    /// It is of the whole hold. The acquire, each re-entry and each extension to more wait for
+    /// these copies, for `config::sync_timeout`, but at most a quarter of the lease. If there are
+    /// too few in time, the client undoes the step: `try_acquire` and `extend` fail with
+    /// `error::not_replicated`, and a waiter tries again. A renewal that too few have is as one
+    /// without an answer: the hold is lost at the end of its last lease that these copies had. The
+    /// release is not waited for: it completes by the primary's answer, and the client sends it
+    /// again, to the server that is the primary then, until they have it
+    /// (`client_stats::owed_copies`).
+    ///
+    /// \par Errors
+    ///   `error::unsupported`: as far as is known, there are never that many replicas, or the
+    ///   server lacks WAIT or WAITAOF, refuses it, or writes no AOF.
+    std::optional<colock::durability> durability{};
 };
 
 }  // namespace v0_3

@@ -99,7 +99,15 @@ void client::stop()
 
 client_stats stats_of(detail::client_counters const& c) noexcept
 {
-    return {c.links_up, c.holds, c.waiters, c.keys, c.subscriptions, c.owed_releases, c.reconnects};
+    return {
+        c.links_up,
+        c.holds,
+        c.waiters,
+        c.keys,
+        c.subscriptions,
+        c.owed_releases,
+        c.reconnects,
+        c.owed_copies};
 }
 
 std::string const& client::id() const noexcept { return core_->uuid(); }

@@ -55,7 +55,7 @@ void client_state::close(std::shared_ptr<operation> who, completion<> done)
         states_.release_all();  // holds of several locks, whose parts other clients have
         // No link will come up, so the leases run out.
         bool const held = !holds_.is_empty() || count.holds != 0 || count.owed_releases != 0 ||
-            count.guards != 0 || life_.activities != 0;
+            count.owed_copies != 0 || count.guards != 0 || life_.activities != 0;
         life_.now = phase::closing;
         stop();
         return done(held ? error_code{error::unavailable} : error_code{});
@@ -87,18 +87,23 @@ void client_state::finish_closing_if_done()
         finish_closing(life_.unreleased ? error_code{error::unavailable} : error_code{});
 }
 
+std::string client_state::what_is_owed() const
+{
+    auto const copies = count.owed_copies.load();
+    return std::to_string(count.owed_releases + copies) +
+        " releases that the server has not confirmed" +
+        (copies != 0 ? ", or that replicas or disk may lack" : "") +
+        "; what they give back may be held until its lease ends";
+}
+
 void client_state::finish_closing(error_code ec)
 {
     if (!std::exchange(closer_, nullptr))
         return;
     close_limit_.clear();
     auto done = std::exchange(closing_, {});
-    if (auto const owed = count.owed_releases.load(); ec == error::unavailable && owed != 0)
-        log(log_level::warning, [&] {
-            return "the client was closed with " + std::to_string(owed) +
-                " releases that the server has not confirmed; what they give back may be held until"
-                " its lease ends";
-        });
+    if (ec == error::unavailable && count.owed_releases + count.owed_copies != 0)
+        log(log_level::warning, [&] { return "the client was closed with " + what_is_owed(); });
     stop();
     if (done)
         done(ec);
@@ -153,9 +158,8 @@ void client_state::end_flush_if_done()
 void client_state::give_up_flush()
 {
     log(log_level::warning, [&] {
-        return "the client was destroyed with " + std::to_string(count.owed_releases.load()) +
-            " releases that the server has not confirmed; what they give back may be held until"
-            " its lease ends. Remedy: co_await client.close() before";
+        return "the client was destroyed with " + what_is_owed() +
+            ". Remedy: co_await client.close() before";
     });
     stop();
 }

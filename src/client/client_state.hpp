@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace colock::detail {
 
@@ -82,6 +83,7 @@ private:
     void on_quiet() noexcept override;
     void end_flush_if_done();
     void give_up_flush();
+    std::string what_is_owed() const;
     void end_run(error_code);
     void finish_closing_if_done();
     void finish_closing(error_code);

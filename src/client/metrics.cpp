@@ -29,6 +29,7 @@ void add(client_stats& to, client_stats const& more) noexcept
     to.subscriptions += more.subscriptions;
     to.owed_releases += more.owed_releases;
     to.reconnects += more.reconnects;
+    to.owed_copies += more.owed_copies;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "core/core.hpp"
+#include "decide/copies.hpp"
 #include "decide/names.hpp"
 #include "decide/validity.hpp"
 #include <colock/multi_lock.hpp>
@@ -16,8 +17,6 @@ inline error_code valid_if(bool good) noexcept
 {
     return good ? error_code{} : error_code{error::invalid_argument};
 }
-
-inline constexpr int most_replicas = 100;
 
 /// In a cluster all keys and channels of a name have to be in its slot.
 inline error_code check_name(core const& inside, std::string const& name) noexcept
@@ -50,6 +49,18 @@ inline error_code check_at_least(acquire_options const& options) noexcept
     );
 }
 
+/// The copies that the options ask for.
+inline error_code check_copies(acquire_options const& options) noexcept
+{
+    auto const number = options.sync_replicas;
+    constexpr int most = decide::copies::most_replicas;
+    auto const level = options.durability.value_or(durability::none);
+    bool const is_level = level >= durability::none && level <= durability::disk;
+    return valid_if(
+        number >= 0 && number <= most && is_level && !(number != 0 && options.durability)
+    );
+}
+
 /// How long there is to wait; nothing if the moment has passed.
 inline milliseconds wait_until(time_point until) noexcept
 {
@@ -68,8 +79,8 @@ inline error_code check(
         return ec;
     if (auto const ec = check_at_least(options))
         return ec;
-    if (options.sync_replicas < 0 || options.sync_replicas > most_replicas)
-        return error::invalid_argument;
+    if (auto const ec = check_copies(options))
+        return ec;
     return can_pause ? check_name(inside, id.name) : error_code{error::invalid_argument};
 }
 

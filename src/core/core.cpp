@@ -84,10 +84,10 @@ void core::destroy_pauses() noexcept
 }
 
 // Not so long that the answer would come too late.
-void core::ask_replicas(step& s, unsigned replicas, milliseconds lease) const
+void core::ask_copies(step& s, decide::copies const& wants, milliseconds lease) const
 {
-    s.replicas = replicas;
-    s.replica_limit = std::max(std::min(settings_.sync_timeout, lease / 4), milliseconds{1});
+    s.wants |= wants;
+    s.copies_limit = std::max(std::min(settings_.sync_timeout, lease / 4), milliseconds{1});
 }
 
 // close() reports that a stopping client can't confirm all releases.

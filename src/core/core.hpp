@@ -169,8 +169,8 @@ public:
         return decide::repeat_pause(refusals, settings_.lease, jitter());
     }
 
-    /// Makes this step, which takes a lock for this lease, wait for so many replicas.
-    void ask_replicas(step&, unsigned replicas, milliseconds lease) const;
+    /// Makes this step, which takes something for this lease, wait for these copies.
+    void ask_copies(step&, decide::copies const& wants, milliseconds lease) const;
 
     /// The client has given up releasing `what`. Closing then reports that, and the log may be the
     /// only other report.

@@ -79,6 +79,8 @@ private:
         answer got;
         do {
             script_call now{self->about_, self->slot_};
+            if (!self->about_.wants.is_none())
+                owner.ask_copies(now.call, self->about_.wants, owner.settings().lease);
             got = co_await self->sending_.send(now.call);
         } while (co_await self->sending_.repeats(got, how) && self->done_);
         self->conclude(got);
@@ -100,7 +102,7 @@ private:
             return complete(why_unanswered(got, inside_->is_stopped()), {});
         Value value{};
         auto const ec = inside_->is_stopped() ? error_code{error::closed} : read_(got, value);
-        complete(ec, std::move(value));
+        complete(ec ? ec : got.unsynced, std::move(value));
     }
 
     void complete(error_code ec, Value value)

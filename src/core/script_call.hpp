@@ -17,7 +17,8 @@ struct script_call {
         scripts::script const* what;
         std::vector<std::string> keys;
         std::vector<std::string> arguments;
-        bool once = false;  ///< not to be repeated after a lost answer
+        bool once = false;       ///< not to be repeated after a lost answer
+        decide::copies wants{};  ///< that have to have it
     };
 
     script_call(request about, unsigned slot)

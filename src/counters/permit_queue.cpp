@@ -126,7 +126,9 @@ permit_queue::action permit_queue::decide_next()
 permit_queue::action permit_queue::next_action()
 {
     bool const waited_for = !is_empty();
-    return request_.next(waited_for, waited_for && protocol_->fits(first(), request_));
+    bool const fits = waited_for && protocol_->fits(first(), request_) &&
+        (!request_.is_taken() || protocol_->asks_for_all() || has_.covers(first().wants));
+    return request_.next(waited_for, fits);
 }
 
 void permit_queue::note_unreturned(error_code why)
@@ -197,9 +199,12 @@ strand_task permit_queue::contend()
         wake_.reset();
         wait_.begin_attempt();
         script_call now{std::move(*what), slot()};
+        ask_copies(now.call, next);
         auto const until = request_.is_open() ? request_.until() : never;
-        answer const got = co_await sending_.send(now.call, until);
-        bool const asleep = undoing_ ? conclude_undo(got) : conclude_request(got);
+        answer got = co_await sending_.send(now.call, until);
+        if (undoing_ && got.unsynced == error::not_replicated)
+            got.what = answer::kind::not_now;  // it finds nothing next time, and asks the copies
+        bool const asleep = undoing_ ? conclude_undo(got) : conclude_request(got, now.call.wants);
         if (asleep) {
             sleeping_ = true;
             co_await wake_;
@@ -211,6 +216,19 @@ strand_task permit_queue::contend()
     end_contending();
 }
 
+// A latch gives nothing that copies could have. They may have the permits that an undo gives
+// back, and a repeat may find its work done.
+void permit_queue::ask_copies(step& call, action which) const
+{
+    if (protocol_->asks_for_all())
+        return;
+    if (which == action::undo && !request_.wanted().is_none())
+        core_.ask_copies(call, request_.wanted(), core_.settings().lease);
+    else if (which != action::undo)
+        first().ask_copies(call);
+    call.repeats = which != action::begin;
+}
+
 void permit_queue::end_contending()
 {
     wait_.end();
@@ -218,11 +236,14 @@ void permit_queue::end_contending()
     keyed_state::unregister();
 }
 
-bool permit_queue::conclude_request(answer const& got)
+bool permit_queue::conclude_request(answer const& got, decide::copies const& wanted)
 {
     auto const read = protocol_->read(got.value);
     auto const is = decide::judge(got, read);
-    note_answer(is, got);
+    note_answer(is, got, wanted);
+    request_.want(wanted);
+    has_ = got.unsynced ? decide::copies{} : wanted;
+    replicas_ = got.replicas;
     if (got.what == answer::kind::replied && read.permits)
         tell_others(*read.permits);
     if (is.may_stand)
@@ -233,6 +254,11 @@ bool permit_queue::conclude_request(answer const& got)
     case decide::outcome::kind::lost: break;
     case decide::outcome::kind::failed: end_arrived(calls_, is.why); break;
     case decide::outcome::kind::unsynced:
+        wait_.granted();
+        request_.undo_lost();  // it is given back first; the wait for the copies was the pause
+        if (!is_empty() && (first().once || is.why != error::not_replicated))
+            dismiss(first(), is.why);
+        break;
     case decide::outcome::kind::granted: wait_.granted(); break;
     case decide::outcome::kind::refused:
         wait_.refused(read, [this] { return protocol_->channel(); });

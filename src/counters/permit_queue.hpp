@@ -101,6 +101,9 @@ public:
     using wait_queue::is_empty;
     using wait_queue::take_first;
 
+    /// How many replicas have acknowledged what the request has taken.
+    unsigned replicas() const noexcept { return replicas_; }
+
     // ---- For the core --------------------------------------------------------------------------
 
     void on_reached() override;
@@ -112,8 +115,9 @@ private:
     strand_task contend();
     void end_contending();
     /// Each returns true if the loop has to wait before the next turn.
-    bool conclude_request(answer const&);
+    bool conclude_request(answer const&, decide::copies const& wanted);
     bool conclude_undo(answer const&);
+    void ask_copies(step&, action) const;
     bool on_refused(decide::acquire_answer const&);
     bool sleep(time_point longest);
 
@@ -139,6 +143,8 @@ private:
     permit_wait wait_;
     decide::alarm_queue::alarm sleep_;
     reliable sending_;
+    decide::copies has_;  ///< of what the open request has taken
+    unsigned replicas_ = 0;
     std::uint64_t calls_ = 0;  ///< the last one that the step under way is for
     bool undoing_ = false;     ///< the step under way is for no waiting call
     bool contending_ = false;

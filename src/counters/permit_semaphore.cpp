@@ -90,7 +90,7 @@ public:
             auto const made = make_recycled<ownership>(
                 core_, nullptr, colock::protocol::of_permits(), name_, number, first->who
             );
-            made->begin(held, {sent, first->lease});
+            made->begin(held, {sent, first->lease, first->lease, {}, from.replicas()});
             permits.push_back(
                 {std::move(held), decide::hex_of(decide::permit_id(core_.uuid(), number))}
             );
@@ -120,8 +120,8 @@ error_code check(
     acquire_options const& options
 ) noexcept
 {
-    bool const good = permits <= most_at_once && !check_lease(options);
-    return good && options.sync_replicas == 0 && options.at_least == milliseconds{0}
+    bool const good = permits <= most_at_once && !check_lease(options) && !check_copies(options);
+    return good && options.at_least == milliseconds{0}
         ? check_permits(inside, name, permits, 1, limit)
         : error_code{error::invalid_argument};
 }
@@ -264,6 +264,7 @@ void permit_extend(
         &scripts::permit_extend,
         {decide::permit_leases(key, inside->settings().key_prefix)},
         {bytes.value_or(""), std::to_string(lease.count())}};
+    about.wants = decide::copies{inside->settings().durability};
     query<bool>::start(std::move(inside), std::move(handler), wrong, std::move(about), read);
 }
 

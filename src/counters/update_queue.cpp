@@ -1,4 +1,5 @@
 #include "core/core.hpp"
+#include "core/owed_step.hpp"
 #include "counters/update_queue.hpp"
 #include "decide/idempotency.hpp"
 #include "decide/names.hpp"
@@ -131,17 +132,45 @@ strand_task update_queue::run()
     running_ = true;
     while (take_next()) {
         script_call asked{next_step(), slot()};
+        bool const owes = ask_copies(asked);
         answer const got = co_await sending_.send(asked.call, now_.until);
+        unsure_ = unsure_ || got.what == answer::kind::lost;
         if (got.what == answer::kind::lost)
             now_.until = std::min(now_.until, decide::repeat_until(got.sent));
         for (auto const& each : now_.of)
             each->refused = got.passing ? got.ec : error_code{};
         reliable::terms const how{.idempotent = true, .owed = is_owed(), .until = now_.until};
-        if (!co_await sending_.repeats(got, how) || !is_wanted())
-            conclude(got);
+        if (co_await sending_.repeats(got, how) && is_wanted())
+            continue;
+        conclude(got);
+        unsure_ = false;
+        // The next number would hide from the next primary that it lacks this one.
+        if (owes && !asked.call.owed && got.what == answer::kind::replied)
+            co_await covered_;
     }
     running_ = false;
     unregister();
+}
+
+// An update that gives back is answered without its copies, and owes them: true if so.
+bool update_queue::ask_copies(script_call& what)
+{
+    decide::copies const wants{core_.settings().durability};
+    if (wants.is_none())
+        return false;
+    core_.ask_copies(what.call, wants, core_.settings().lease);
+    what.call.repeats = unsure_;
+    if (!is_owed())
+        return false;
+    covered_.reset();
+    auto const over = [weak = weak_from_this()] {
+        if (auto const self = weak.lock())
+            self->covered_.set(true);
+    };
+    auto const until = decide::repeat_until(clock::now());
+    auto const again = [about = what.texts] { return std::optional{about}; };
+    what.call.owed = owe(core_, slot(), wants, until, again, over);
+    return true;
 }
 
 bool update_queue::is_wanted() const noexcept
@@ -173,6 +202,8 @@ void update_queue::conclude(answer const& got)
         ec = why_unanswered(got, core_.is_stopped());
     else if (got.value.what != decide::reply::kind::integer)
         ec = error::bad_reply;
+    else
+        ec = got.unsynced;
     for (auto const& each : std::exchange(now_.of, {}))
         complete(*each, ec, got.value.number);
 }
@@ -192,6 +223,7 @@ void update_queue::end_waiters(error_code why)
 
 void update_queue::destroy_pending() noexcept
 {
+    covered_.destroy_waiting();
     auto all = std::exchange(waiting_, {});
     for (auto& each : std::exchange(now_.of, {}))
         all.push_back(std::move(each));

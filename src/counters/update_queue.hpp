@@ -77,6 +77,7 @@ private:
     };
 
     strand_task run();
+    bool ask_copies(script_call&);
     bool take_next();
     script_call::request next_step() const;
     bool is_wanted() const noexcept;
@@ -87,8 +88,10 @@ private:
     std::string record_;
     std::vector<std::shared_ptr<update>> waiting_;
     batch now_;
+    event<bool> covered_;  ///< what the last batch owed to its copies
     reliable sending_;
     bool running_ = false;
+    bool unsure_ = false;  ///< an answer about this batch was lost: a repeat may find its work done
 };
 
 }  // namespace colock

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "decide/copies.hpp"
 #include "decide/time.hpp"
 #include <colock/options.hpp>
 #include <colock/owner.hpp>
@@ -9,17 +10,26 @@
 
 namespace colock::decide {
 
-/// The hold that a caller wants: its `acquire_options`, with the client's lease where they name
-/// none.
+/// The copies that the options ask for; where they name nothing, those that the client usually
+/// wants.
+constexpr copies copies_of(acquire_options const& options, durability usual) noexcept
+{
+    return options.sync_replicas != 0
+        ? copies::of_replicas(static_cast<unsigned>(options.sync_replicas))
+        : copies{options.durability.value_or(usual)};
+}
+
+/// The hold that a caller wants: its `acquire_options`, with the client's lease and durability
+/// where they name none.
 struct acquire_terms {
-    acquire_terms(acquire_options const& options, milliseconds usual_lease)
+    acquire_terms(acquire_options const& options, milliseconds usual_lease, durability usual)
         : who{options.as.value_or(owner{})}
         , lease{std::max(options.lease.value_or(usual_lease), options.at_least)}
         , at_least{options.at_least}
         , renewed{!options.lease || options.renew}
         , shared_owner{options.as.has_value()}
         , re_entrant{options.re_entrant}
-        , replicas{static_cast<unsigned>(options.sync_replicas)}
+        , wants{copies_of(options, usual)}
     {}
 
     owner who;
@@ -28,7 +38,7 @@ struct acquire_terms {
     bool renewed;
     bool shared_owner;  ///< the caller named the owner: it may re-enter
     bool re_entrant;    ///< if not, an owner that has the lock is refused
-    unsigned replicas;  ///< how many have to acknowledge it
+    copies wants;       ///< that have to have it
 
     /// Whether the lease of those is all that they need.
     template <class Terms>
@@ -37,10 +47,10 @@ struct acquire_terms {
         return renewed && others.renewed && lease == others.lease && at_least == milliseconds{0};
     }
 
-    /// Whether the lock may go on to them unchanged from those: the same lease, over the same link.
+    /// Whether the lock may go on to them unchanged from those: the same lease, and enough copies.
     bool may_follow(acquire_terms const& others) const noexcept
     {
-        return is_alike(others) && replicas == 0;
+        return is_alike(others) && others.wants.covers(wants);
     }
 };
 

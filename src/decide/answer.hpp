@@ -1,5 +1,6 @@
 #pragma once
 
+#include "decide/copies.hpp"
 #include "decide/reply.hpp"
 #include "decide/time.hpp"
 #include <colock/error.hpp>
@@ -21,7 +22,9 @@ struct answer {
     error_code ec{};
     decide::time_point sent{};  ///< just before it was written: validity begins there
     bool passing = false;   ///< failed because memory, replicas or disk are missing, which may pass
-    error_code unsynced{};  ///< replied, and too few replicas have it: why
+    error_code unsynced{};  ///< replied, and too few copies have it: why
+    decide::copies has{};   ///< replied: those that have it for sure
+    unsigned replicas = 0;  ///< that have acknowledged it
 };
 
 }  // namespace colock

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "decide/copies.hpp"
 #include "decide/lease_steps.hpp"
 #include "decide/outcome.hpp"
 #include "decide/time.hpp"
@@ -18,6 +19,8 @@ struct proven_grant {
     milliseconds lease;
     milliseconds sure = lease;             ///< see `lease_steps::end`
     std::shared_ptr<lease_steps> steps{};  ///< that may still run; mostly none
+    unsigned replicas = 0;                 ///< that have acknowledged it
+    copies wanted{};                       ///< that may have it
 };
 
 /// The one request by which a client asks the server for its waiters, and the client's next step.
@@ -99,6 +102,7 @@ public:
         was_late_ = false;
     }
 
+    /// The answer to an undo is lost, or nobody may have what was taken.
     void undo_lost() noexcept { undoing_ = true; }
 
     /// A waiter has it, or somebody else gives it back. Returns its number.
@@ -128,6 +132,10 @@ public:
         return use::give;
     }
 
+    /// It is sent, and these copies are to have what it takes. Until it is closed they may.
+    void want(copies const& more) noexcept { wanted_ |= more; }
+    copies const& wanted() const noexcept { return wanted_; }
+
     std::uint64_t number() const noexcept { return number_; }
     bool is_open() const noexcept { return is_ != state::idle; }
     bool is_taken() const noexcept { return is_ == state::taken; }
@@ -147,11 +155,11 @@ private:
         if (got.what == answer::kind::lost && !steps_)
             steps_ = std::make_shared<lease_steps>();
         if (!steps_)
-            return {got.sent, lease};
+            return {got.sent, lease, lease, {}, got.replicas, wanted_};
         auto const sure = steps_->end(steps_->begin(lease), got, on);
         if (steps_->is_empty())
             steps_ = nullptr;
-        return {got.sent, lease, sure, steps_};
+        return {got.sent, lease, sure, steps_, got.replicas, wanted_};
     }
 
     std::uint64_t number_ = 0;            ///< none before it begins
@@ -160,6 +168,7 @@ private:
     state is_ = state::idle;
     bool undoing_ = false;
     bool was_late_ = false;  ///< the last grant
+    copies wanted_;
 };
 
 }  // namespace colock::decide

@@ -61,7 +61,8 @@ std::optional<std::vector<slot_range>> read_cluster_slots(
         ranges.push_back(
             {static_cast<unsigned>(each.items[0].number),
              static_cast<unsigned>(each.items[1].number),
-             {std::move(host), static_cast<std::uint16_t>(node[1].number)}}
+             {std::move(host), static_cast<std::uint16_t>(node[1].number)},
+             static_cast<unsigned>(each.items.size() - 3)}
         );
     }
     return have_too_many_nodes(ranges) ? std::nullopt : std::optional{std::move(ranges)};

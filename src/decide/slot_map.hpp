@@ -19,8 +19,13 @@ struct slot_range {
     unsigned first = 0;
     unsigned last = 0;
     address primary{};
+    unsigned replicas = 0;  ///< that the node knows to be well
 
-    friend bool operator==(slot_range const&, slot_range const&) = default;
+    /// Whether they lead the client to the same place.
+    friend bool operator==(slot_range const& a, slot_range const& b) noexcept
+    {
+        return a.first == b.first && a.last == b.last && a.primary == b.primary;
+    }
 };
 
 /// Clusters have up to 1,000 nodes by Redis's own advice. The client has state for each.

@@ -1,4 +1,5 @@
 #include "decide/client_report.hpp"
+#include "decide/copies.hpp"
 #include "decide/names.hpp"
 #include "decide/validate.hpp"
 #include "decide/validity.hpp"
@@ -91,6 +92,12 @@ char const* validate_connections(config const& s) noexcept
     if (s.connect_timeout.value_or(least) < least || s.silence_timeout.value_or(least) < least ||
         s.sync_timeout < least || s.timeout < least)
         return "connect_timeout, silence_timeout, sync_timeout and timeout must be at least 1 ms";
+    if (s.durability < durability::none || s.durability > durability::disk)
+        return "durability has no such value";
+    if (s.replicas.value_or(0) > copies::most_replicas)
+        return "replicas must be at most 100";
+    if (s.replicas && !copies{s.durability}.can_be_had(*s.replicas))
+        return "durability wants a replica, and replicas says that there is none";
     if (s.max_reply_size < std::size_t{64} << 10U)
         return "max_reply_size must be at least 64 KiB";
     bool const is_sharded = s.publish == publishing::sharded || s.publish == publishing::both;

@@ -149,6 +149,14 @@ std::uint64_t hold::fencing_token(std::size_t i) const noexcept
     return state_ && state_->target ? state_->target->fencing_token(i) : 0;
 }
 
+unsigned hold::replicas() const noexcept
+{
+    if (!state_ || state_->current_status() != detail::hold_state::status::held)
+        return 0;
+    auto const of_all = state_->target ? state_->target->replicas() : std::nullopt;
+    return of_all.value_or(state_->replicas.load(std::memory_order_relaxed));
+}
+
 hold::clock::time_point hold::valid_until() const noexcept
 {
     auto const until = state_ ? state_->valid_until() : clock::time_point{};

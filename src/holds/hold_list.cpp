@@ -77,19 +77,32 @@ time_point hold_list::lose_at() const noexcept
     return first;
 }
 
+decide::copies hold_list::wants() const noexcept
+{
+    decide::copies all;
+    for (auto const& hold : holds_)
+        if (hold.current_status() == status::held)
+            all |= hold.wants;
+    return all;
+}
+
 void hold_list::confirm(
-    time_point sent, milliseconds set, milliseconds sure, hold_operations const& asking
+    time_point sent,
+    milliseconds set,
+    milliseconds sure,
+    answer const& by,
+    hold_operations const& asking
 )
 {
     auto const now = clock::now();
     for (auto& hold : holds_) {
         bool const asked =
             std::ranges::any_of(asking, [&](auto const& who) { return who->hold.get() == &hold; });
-        if (!asked && !hold.is_confirmed())
+        if ((!asked && !hold.is_confirmed()) || !by.has.covers(hold.wants))
             continue;
         if (hold.born == time_point{})
             hold.born = now;
-        hold.confirm(sent, set, sure, asked || is_renewed(hold, now));
+        hold.confirm(sent, set, sure, asked || is_renewed(hold, now), by.replicas);
     }
 }
 

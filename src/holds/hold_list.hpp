@@ -50,10 +50,18 @@ public:
     /// When the first of them is lost if nothing proves more.
     time_point lose_at() const noexcept;
 
+    /// The copies without which some of them would not be proven.
+    decide::copies wants() const noexcept;
+
     /// The script that was sent at `sent` has set this lease, of which `sure` is proven: for those
-    /// that are confirmed, and those that `asking` names.
+    /// that are confirmed, and those that `asking` names, if they want no other copies than `by`
+    /// says that it has.
     void confirm(
-        time_point sent, milliseconds set, milliseconds sure, hold_operations const& asking
+        time_point sent,
+        milliseconds set,
+        milliseconds sure,
+        answer const& by,
+        hold_operations const& asking
     );
 
     /// Loses those whose time has come.

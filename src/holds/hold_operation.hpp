@@ -2,6 +2,8 @@
 
 #include "base/completion.hpp"
 #include "decide/alarm_queue.hpp"
+#include "decide/copies.hpp"
+#include "decide/time.hpp"
 #include <colock/detail/initiate.hpp>
 #include <colock/hold.hpp>
 
@@ -28,9 +30,10 @@ struct hold_operation final : operation {
     completion<> done{};
     std::function<void(error_code)> entered{};  ///< re-entry: gives out the hold, or the error
     bool extends = false;                       ///< by `extend`; else it enters or releases
-    unsigned replicas = 0;                      ///< how many have to acknowledge a re-entry
-    error_code refused{};                       ///< why it has not been done yet
-    decide::alarm_queue::alarm limit;           ///< `config::timeout` for the caller
+    decide::copies wants{};            ///< that have to have it: re-entry, or extension to more
+    milliseconds lease_before{};       ///< extension: what the hold had
+    error_code refused{};              ///< why it has not been done yet
+    decide::alarm_queue::alarm limit;  ///< `config::timeout` for the caller
 };
 
 using hold_operations = boost::container::small_vector<std::shared_ptr<hold_operation>, 2>;

@@ -2,12 +2,14 @@
 
 #include "base/clock.hpp"
 #include "base/completion.hpp"
+#include "decide/copies.hpp"
 #include "decide/lease.hpp"
 #include "decide/linked_list.hpp"
 #include <colock/detail/initiate.hpp>
 #include <colock/hold.hpp>
 #include <colock/owner.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -39,8 +41,10 @@ private:
 
 public:
     std::atomic<unsigned char> owner_calls = 0;  ///< of `owner_call`
-    bool given = false;                          ///< the caller has it
-    bool closed = false;  ///< by its closing client; set before it is `released`
+    bool given : 1 = false;                      ///< the caller has it
+    bool closed : 1 = false;  ///< by its closing client; set before it is `released`
+    std::atomic<unsigned char> replicas = 0;  ///< that have the last step which proved it
+    decide::copies wants{};                   ///< without which no step proves it
 
     hold_state(core_ptr c, owner const& holder, milliseconds l, bool by_watchdog)
         : decide::hold_terms{.lease = l, .renewed = by_watchdog}
@@ -73,9 +77,15 @@ public:
         until_.store(t.time_since_epoch().count(), std::memory_order_release);
     }
 
-    /// See `hold_terms::confirm`.
-    void confirm(time_point sent, milliseconds set, milliseconds sure, bool begins) noexcept
+    /// See `hold_terms::confirm`. So many replicas have acknowledged the script.
+    void confirm(
+        time_point sent, milliseconds set, milliseconds sure, bool begins, unsigned acknowledged
+    ) noexcept
     {
+        replicas.store(
+            static_cast<unsigned char>(std::min(acknowledged, decide::copies::most_replicas)),
+            std::memory_order_relaxed
+        );
         set_valid_until(hold_terms::confirm(sent, set, sure, begins, promised_until()));
     }
 

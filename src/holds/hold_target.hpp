@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace colock {
@@ -33,6 +34,9 @@ public:
 
     /// Until when the hold is valid, if it is held.
     virtual time_point valid_until(detail::hold_state const&) const noexcept = 0;
+
+    /// How many replicas have the last step that proved each of several locks.
+    virtual std::optional<unsigned> replicas() const noexcept { return {}; }
 
     /// The token of lock `i` of several, counted from 0.
     virtual std::uint64_t fencing_token(std::size_t) const noexcept { return 0; }

@@ -10,6 +10,19 @@ namespace colock {
 
 using status = hold_state::status;
 
+namespace {
+
+void warn_of_copies(server_field const& of, error_code why)
+{
+    of.inside().log(log_level::warning, {"renewal", {}, paced_log::of_locks}, [&] {
+        return "hold " + of.description() +
+            ": too few copies have its renewal, which so proves nothing: " + why.message() +
+            "; it is lost at the end of the lease that they have";
+    });
+}
+
+}  // namespace
+
 ownership::ownership(
     core& inside,
     ownership_listener* of,
@@ -35,7 +48,9 @@ void ownership::begin(hold_ptr first, decide::proven_grant const& by)
     token_ = first->token;
     first->target = shared_from_this();
     first->born = now;
-    first->confirm(by.sent, by.lease, by.sure, true);
+    first->confirm(by.sent, by.lease, by.sure, true, by.replicas);
+    copies_ |= by.wanted;
+    copies_ |= first->wants;
     holds_.add(*first);
     renewal_.plan(inside().watchdog().first_renewal(by.sent, by.sure));
     if (listener_)
@@ -64,8 +79,10 @@ void ownership::set_lease_again()
 }
 
 // A place in a queue has no lease: it is released however late.
-void ownership::give_back(time_point until)
+void ownership::give_back(time_point until, decide::copies const& wanted)
 {
+    copies_ = wanted;
+    steps().owes_until(until);
     server_.begin_unwanted(how().has_queue ? never : until);
     ask(nullptr);
 }
@@ -76,6 +93,7 @@ void ownership::enter(std::shared_ptr<hold_operation> who)
 {
     auto& hold = *who->hold;
     hold.target = shared_from_this();
+    copies_ |= hold.wants;
     holds_.add(hold);
     steps().ask(std::move(who));
 }
@@ -118,6 +136,7 @@ void ownership::pass_on(hold_state& last, hold_ptr const& next)
     next->born = now;
     next->ends = last.ends;
     next->proven = last.proven;
+    next->replicas = last.replicas.load();
     next->set_valid_until(last.promised_until());
     holds_.add(*next);
     if (!awaits_renewal() && renewal_.due_at() == never)
@@ -153,7 +172,11 @@ void ownership::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
         who->complete(hold.current_status() == status::lost ? error::lost : error::not_held);
         return;
     }
-    hold.set_valid_until(hold.ask(now, lease, hold.promised_until()));
+    auto const until = hold.promised_until();
+    if (decide::valid_until(now, lease) > until)
+        who->wants = hold.wants;  // nobody relies on less, before it has more
+    who->lease_before = hold.lease;
+    hold.set_valid_until(hold.ask(now, lease, until));
     // Plans by the new lease, although the server may refuse the extension. If nothing is planned,
     // `settled` plans.
     if (hold.renewed && renewal_.due_at() != never) {
@@ -241,17 +264,21 @@ milliseconds ownership::end_step(
     return proven;
 }
 
+// A step that copies lack proves nothing to those who want them, and puts no renewal off.
 void ownership::extended(
-    time_point sent, milliseconds set, milliseconds sure, hold_operations const& asking
+    answer const& by, milliseconds set, milliseconds sure, hold_operations const& asking
 )
 {
     auto const now = clock::now();
     expire(now);
-    server_.found(sent);
-    holds_.confirm(sent, set, sure, asking);
-    if (auto const lease = holds_.shortest_due(now); lease != milliseconds::max()) {
+    bool const is_covered = by.has.covers(holds_.wants());
+    if (is_covered)
+        server_.found(by.sent);
+    holds_.confirm(by.sent, set, sure, by, asking);
+    auto const lease = holds_.shortest_due(now);
+    if (is_covered && lease != milliseconds::max()) {
         forget_renewal();
-        renewal_.plan(decide::renewal_schedule::renewal_time(sent, lease, inside().jitter()));
+        renewal_.plan(decide::renewal_schedule::renewal_time(by.sent, lease, inside().jitter()));
     }
     watch();
     if (sure < set && is_held() && !is_suspect())
@@ -302,7 +329,7 @@ ownership::times ownership::renewal_answered(
         auto const read = reply ? decide::read_extend(*reply) : outcome::malformed;
         bool const refused = reply && reply->what == decide::reply::kind::error;
         if (read == outcome::extended)
-            renewed(got.sent, which.lease, sure, jitter);
+            renewed(got, which.lease, sure, jitter);
         else if (read == outcome::gone)
             gone(error::lost);
         else
@@ -316,16 +343,23 @@ ownership::times ownership::renewal_answered(
     return next_times();
 }
 
-void ownership::renewed(time_point sent, milliseconds set, milliseconds sure, double jitter)
+// A holder beside a primary that is cut off from its replicas would renew for ever what the next
+// primary has given to another one. So a renewal that copies lack proves nothing.
+void ownership::renewed(answer const& by, milliseconds set, milliseconds sure, double jitter)
 {
     auto const now = clock::now();
+    holds_.confirm(by.sent, set, sure, by, {});
+    if (!by.has.covers(holds_.wants())) {
+        if (by.unsynced)
+            warn_of_copies(field_, by.unsynced);
+        return renewal_failed(by.unsynced ? by.unsynced : error::not_replicated, false);
+    }
     renewal_.succeed();
-    server_.found(sent);
-    holds_.confirm(sent, set, sure, {});
+    server_.found(by.sent);
     if (auto const lease = holds_.shortest_due(now); lease != milliseconds::max()) {
-        renewal_.plan(decide::renewal_schedule::renewal_time(sent, lease, jitter));
+        renewal_.plan(decide::renewal_schedule::renewal_time(by.sent, lease, jitter));
         auto const valid_for =
-            std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now);
+            std::chrono::duration_cast<milliseconds>(decide::valid_until(by.sent, lease) - now);
         inside().events().renewed(name(), valid_for);
     }
     if (is_suspect())  // since the renewal was sent

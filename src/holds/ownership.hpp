@@ -76,6 +76,9 @@ public:
     protocol const& how() const noexcept { return field_.how(); }
     time_point server_until() const noexcept { return server_.until(); }
 
+    /// The copies that may have it.
+    decide::copies const& copies() const noexcept { return copies_; }
+
     /// When it was granted.
     time_point begun() const noexcept { return server_.begun(); }
 
@@ -141,8 +144,8 @@ public:
     void set_lease_again();
 
     /// Releases a grant, or a possible grant, that nobody wants: until that moment, and over the
-    /// link of its request.
-    void give_back(time_point until);
+    /// link of its request. These copies may have it.
+    void give_back(time_point until, decide::copies const& wanted);
 
     /// Enters once more for the same owner; `entered` gets the outcome.
     void enter(std::shared_ptr<hold_operation>);
@@ -221,6 +224,9 @@ public:
         time_point lose_at;
     };
 
+    /// The copies without which a renewal proves nothing to one of its holds.
+    decide::copies wants() const noexcept { return holds_.wants(); }
+
     /// Its call is made now: writes its part, unless it needs no renewal any more.
     std::optional<decide::lease_steps::step> begin_renewal(script_texts&);
 
@@ -283,9 +289,10 @@ private:
         decide::lease_steps::step const&, answer const&, decide::connection_life const& on
     );
 
-    /// The script that was sent at `sent` has set this lease, and `sure` of it is proven.
+    /// The script of this answer has set this lease, and `sure` of it is proven to those who want
+    /// no other copies than it has.
     void extended(
-        time_point sent, milliseconds set, milliseconds sure, hold_operations const& asking
+        answer const&, milliseconds set, milliseconds sure, hold_operations const& asking
     );
 
     /// The steps are answered.
@@ -348,7 +355,7 @@ private:
     {
         steps().ask(make_recycled<hold_operation>(inside().shared_from_this(), std::move(hold)));
     }
-    void renewed(time_point sent, milliseconds set, milliseconds sure, double jitter);
+    void renewed(answer const&, milliseconds set, milliseconds sure, double jitter);
     void renewal_failed(error_code why, bool is_busy);
     times next_times() const noexcept;
     void watch()
@@ -410,6 +417,7 @@ private:
     [[no_unique_address]] server_field field_;
     stage stage_ = stage::standing;
     std::atomic<bool> is_spoken_for_ = false;
+    decide::copies copies_{};  ///< that may have it
     owner who_;
     std::uint64_t token_ = 0;
     hold_list holds_;

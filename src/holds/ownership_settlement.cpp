@@ -1,5 +1,6 @@
 // The settlement of an ownership.
 #include "core/core.hpp"
+#include "core/owed_step.hpp"
 #include "core/script_call.hpp"
 #include "core/subscription_manager.hpp"
 #include "holds/ownership.hpp"
@@ -53,13 +54,15 @@ void complete(hold_operations const& all, error_code ec)
         who->complete(ec);
 }
 
-/// The greatest number that any of them wants. Renewals wait for the step, so the limit is by the
-/// shortest lease: that of the holds that are there is at most `shortest`.
-void ask_replicas(step& call, hold_operations const& doing, milliseconds shortest)
+/// The copies that any of them wants. Renewals wait for the step, so the limit is by the shortest
+/// lease: that of the holds that are there is at most `shortest`.
+void ask_copies(step& call, hold_operations const& doing, milliseconds shortest)
 {
     for (auto const& who : doing)
-        if (who->replicas > call.replicas)
-            who->inside->ask_replicas(call, who->replicas, std::min(who->hold->lease, shortest));
+        if (!who->wants.is_none()) {
+            shortest = std::min(shortest, who->hold->lease);
+            who->inside->ask_copies(call, who->wants, shortest);
+        }
 }
 
 }  // namespace
@@ -158,8 +161,30 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
 void settlement::begin(request& which, hold_operations const& doing)
 {
     if (!which.last)
-        return ask_replicas(which.call, doing, of_.holds_.shortest_due(clock::now()));
+        return ask_copies(which.call, doing, of_.holds_.shortest_due(clock::now()));
     of_.begin_release();
+    which.call.owed = owe_release();
+    which.call.repeats = unsure_;
+}
+
+/// Nothing if no copies have the field. A side of a read-write lock may have the same field again.
+std::shared_ptr<owed_copies> settlement::owe_release() const
+{
+    if (of_.copies_.is_none())
+        return {};
+    auto const again = [field = of_.field_]() -> std::optional<script_call::request> {
+        if (field.how().is_side() && field.inside().holds().has(field))
+            return {};
+        script_texts texts;
+        field.write_release(texts, field.channel(), false);
+        auto const keys = texts.keys(), arguments = texts.arguments();
+        return script_call::request{
+            field.how().script.release,
+            {keys.begin(), keys.end()},
+            {arguments.begin(), arguments.end()}};
+    };
+    auto const until = std::min(of_.stands_until(), owed_until_);
+    return owe(core_, of_.slot(), of_.copies_, until, again);
 }
 
 void settlement::keep_due(request const& which, hold_operations& doing, answer const& got)
@@ -186,9 +211,11 @@ void settlement::conclude(request const& which, hold_operations const& doing, an
         note_found_lost(doing);
     for (auto const& who : doing) {
         bool const was_lost = who->hold && who->hold->current_status() == hold_state::status::lost;
-        if (outcome && who->extends)
+        bool const is_missing = !outcome && got.unsynced && !who->wants.is_none();
+        if (is_missing && who->extends)
+            take_back_extension(*who->hold, who->lease_before);
+        if ((outcome || is_missing) && who->extends)
             who->hold->stay(who->hold->promised_until());
-        bool const is_missing = !outcome && got.unsynced && who->replicas != 0;
         who->complete(was_lost ? error_code{error::lost} : is_missing ? got.unsynced : outcome);
     }
     // After the end of its lease it is free, whatever the answer was.
@@ -199,6 +226,13 @@ void settlement::conclude(request const& which, hold_operations const& doing, an
         of_.let_run_out();
     }
     unsure_ = unsure_of_stay_ = false;
+}
+
+// The server has the longer lease. Another script sets the one that the copies have.
+void settlement::take_back_extension(hold_state& of, milliseconds lease)
+{
+    of.lease = lease;
+    of_.ask(nullptr);
 }
 
 // The owner has relied on it until now. After the end of its lease nothing is proven: the release
@@ -267,7 +301,7 @@ error_code settlement::conclude_extension(
     case decide::extend_answer::malformed: return error::bad_reply;
     case decide::extend_answer::extended: break;
     }
-    of_.extended(got.sent, which.lease, which.proven, doing);
+    of_.extended(got, which.lease, which.proven, doing);
     return {};
 }
 

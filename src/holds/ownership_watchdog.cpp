@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <map>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,7 +44,8 @@ void end_with_failure(std::exception_ptr const& failure)
 
 }  // namespace
 
-/// The renewals that are due in one lane, by urgency and script.
+/// The renewals that are due in one lane, by urgency, script and wanted copies: those that want
+/// none wait for none.
 struct watchdog::lane_renewals {
     using queue = decide::linked_list<ownership, renewal_hook>;
 
@@ -60,10 +62,11 @@ struct watchdog::lane_renewals {
 
     queue& of(ownership const& which)
     {
-        return due[{which.lose_at() < clock::now() + urgent, which.how().script.renew}];
+        return due[{
+            which.lose_at() < clock::now() + urgent, which.how().script.renew, which.wants()}];
     }
 
-    std::map<std::pair<bool, scripts::script const*>, queue> due;
+    std::map<std::tuple<bool, scripts::script const*, decide::copies>, queue> due;
     unsigned under_way = 0;
 };
 
@@ -76,12 +79,17 @@ struct watchdog::call {
 
     void add(std::shared_ptr<ownership> of)
     {
-        if (auto const sent = of->begin_renewal(texts))
+        if (auto const sent = of->begin_renewal(texts)) {
+            wants |= of->wants();
+            shortest = std::min(shortest, sent->lease);
             parts.push_back({std::move(of), *sent});
+        }
     }
 
     std::vector<part> parts;
     script_texts texts;
+    decide::copies wants{};
+    milliseconds shortest = milliseconds::max();  ///< lease
 };
 
 watchdog::watchdog(core& owner)
@@ -247,6 +255,8 @@ strand_task watchdog::renew(unsigned lane, call some)
     auto const arguments = some.texts.arguments();
     step s{*first.how().script.renew, first.slot(), keys, arguments};
     s.whole = true;
+    if (!some.wants.is_none())
+        core_.ask_copies(s, some.wants, some.shortest);
     core_.transport().submit(s);
     answer const got = co_await s.answered;
     --in(lane).under_way;

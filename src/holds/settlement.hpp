@@ -14,6 +14,7 @@
 namespace colock {
 
 class ownership;
+class owed_copies;
 using detail::core;
 
 /// The scripts that bring the server to what the holds of an ownership need: a depth and a lease
@@ -29,6 +30,9 @@ public:
     /// A script is under way or due.
     bool is_running() const noexcept { return running_; }
 
+    /// The release of a grant that nobody wants is owed to the copies until then.
+    void owes_until(time_point end) noexcept { owed_until_ = end; }
+
     /// For the end of the context: the operations that are to be destroyed without an answer.
     hold_operations take_asked() noexcept;
 
@@ -37,9 +41,11 @@ private:
 
     strand_task run(std::shared_ptr<ownership> self);
     void begin(request&, hold_operations const& doing);
+    std::shared_ptr<owed_copies> owe_release() const;
     /// The step has to be sent again: its operations stay asked for.
     void keep_due(request const&, hold_operations& doing, answer const&);
     void conclude(request const&, hold_operations const& doing, answer const&);
+    void take_back_extension(hold_state& of, milliseconds lease);
     void note_found_lost(hold_operations const& doing);
     error_code conclude_release(request const&, answer const&, error_code unanswered);
     error_code conclude_extension(request const&, hold_operations const& doing, answer const&);
@@ -49,6 +55,7 @@ private:
     ownership& of_;
     hold_operations asked_;
     reliable sending_;
+    time_point owed_until_ = never;
     bool running_ = false;
     bool unsure_ = false;          ///< a release's answer was lost: a repeat may find its effect
     bool unsure_of_stay_ = false;  ///< the same of a lease that keeps a released lock taken

@@ -60,6 +60,9 @@ private:
 struct adoption::request : script_call {
     explicit request(adoption& of) : script_call{about(of), of.slot()}, lease{of.first().lease}
     {
+        of.first().ask_copies(call);
+        call.repeats = of.request_.is_open();
+        of.request_.want(call.wants);
         if (keys.size() > 1)
             call.tokens = of.how_.has_redisson_tokens ? redisson_tokens : clock_tokens;
     }
@@ -131,7 +134,11 @@ void adoption::judge(request const& asked, answer const& got)
         dismiss(first(), error::claim_gone);
     else if (is.what == kind::failed)
         dismiss(first(), is.why);
-    else if (is.what == kind::granted && first().lease == asked.lease)
+    else if (is.what == kind::unsynced && !first().wants.is_none()) {
+        give_back();
+        dismiss(first(), is.why);
+    } else if ((is.what == kind::granted || is.what == kind::unsynced) &&
+               first().lease == asked.lease && asked.call.wants.covers(first().wants))
         on_moved(read.last_token, proven);
 }
 
@@ -157,8 +164,9 @@ void adoption::on_moved(std::uint64_t token, decide::proven_grant const& proven)
 void adoption::give_back()
 {
     auto const until = request_.until();
+    auto const wanted = request_.wanted();
     make_recycled<ownership>(core_, nullptr, how_, lock_, request_.close(), owner{})
-        ->give_back(until);
+        ->give_back(until, wanted);
 }
 
 void adoption::on_left(waiter&, bool was_first)
@@ -192,7 +200,7 @@ void adopt_claim(
 )
 {
     auto const* const how = kind_of(what);
-    bool const is_good = how && decide::is_possible(what) && options.sync_replicas == 0;
+    bool const is_good = how && decide::is_possible(what);
     auto const wrong =
         is_good ? check(*inside, lock_id{what.name}, options) : error_code{error::invalid_argument};
     auto const who = make_waiter(

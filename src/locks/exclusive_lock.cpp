@@ -105,10 +105,10 @@ hold_ptr exclusive_lock::make_hold(waiter const& who, std::uint64_t only_token)
     return taken;
 }
 
-// A waiter for replicas wants them to have what is written for it.
+// The copies have what the last hold asked them for, and no more for sure.
 decide::handover_kind exclusive_lock::how_to_pass(waiter const& next, hold_state const& last) const
 {
-    if (next.replicas != 0)
+    if (!last.wants.covers(next.wants))
         return decide::handover_kind::released;
     return decide::handover{
         .now = clock::now(),

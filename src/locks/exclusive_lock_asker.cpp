@@ -37,7 +37,9 @@ struct exclusive_lock::attempt {
     {
         if (of.draws_tokens())
             call.tokens = of.how_.has_redisson_tokens ? redisson_tokens : clock_tokens;
-        of.first().ask_replicas(call);
+        of.first().ask_copies(call);
+        call.repeats = by.request_.is_open();
+        by.request_.want(call.wants);
     }
     attempt(attempt const&) = delete;
     attempt& operator=(attempt const&) = delete;
@@ -172,6 +174,7 @@ void exclusive_lock::asker::on_head_left()
 void exclusive_lock::asker::take_over(ownership const& from)
 {
     request_.begin(from.number(), from.steps_sent(), from.server_until());
+    request_.want(from.copies());
 }
 
 bool exclusive_lock::asker::judge(attempt const& asked, answer const& got)
@@ -179,14 +182,14 @@ bool exclusive_lock::asker::judge(attempt const& asked, answer const& got)
     auto const read = decide::read_acquire(got.value, asked.tokens > 1);
     auto const is = decide::judge(got, read, asked.call.alone);
     auto const proven = request_.answered(is, got, asked.lease, asked.call.on, clock::now());
-    of_.note_answer(is, got, asked.call.replicas);
+    of_.note_answer(is, got, asked.call.wants);
     switch (is.what) {
     case decide::outcome::kind::withdrawn:
     case decide::outcome::kind::pause:
     case decide::outcome::kind::lost: break;
     case decide::outcome::kind::failed: of_.end_arrived(asked.calls, is.why); break;
     case decide::outcome::kind::unsynced:
-        if (!of_.is_empty() && of_.first().replicas != 0) {
+        if (!of_.is_empty() && !of_.first().wants.is_none()) {
             on_unsynced(is.why);
             break;
         }
@@ -198,7 +201,7 @@ bool exclusive_lock::asker::judge(attempt const& asked, answer const& got)
 }
 
 // If nobody is left, the loop gives the grant back. If the head has left, and the next waiter wants
-// another lease or more replicas, the same field is acquired again, which sets it.
+// another lease or more copies, the same field is acquired again, which sets it.
 void exclusive_lock::asker::on_granted(
     attempt const& asked, decide::acquire_answer const& read, decide::proven_grant const& proven
 )
@@ -206,7 +209,7 @@ void exclusive_lock::asker::on_granted(
     if (of_.contention_)
         of_.contention_->list.granted();
     if (of_.is_empty() || of_.first().lease != asked.lease ||
-        of_.first().replicas > asked.call.replicas)
+        !asked.call.wants.covers(of_.first().wants))
         return;
     switch (request_.use_of_grant(clock::now(), proven.sent, asked.lease, clock::resumed())) {
     case decide::open_request::use::ask_again: break;
@@ -217,7 +220,7 @@ void exclusive_lock::asker::on_granted(
     }
 }
 
-// A waiter asks again when the grant has been given back; the wait for the replicas was its pause.
+// A waiter asks again when the grant has been given back; the wait for the copies was its pause.
 void exclusive_lock::asker::on_unsynced(error_code why)
 {
     give_back();
@@ -272,6 +275,7 @@ void exclusive_lock::asker::give_back()
 {
     auto* const listener = of_.ownership_ ? nullptr : &of_;
     auto const until = request_.until();
+    auto const wanted = request_.wanted();
     auto const unwanted = make_recycled<ownership>(
         of_.core_, listener, of_.how_, of_.name(), request_.close(), owner{}
     );
@@ -279,7 +283,7 @@ void exclusive_lock::asker::give_back()
         of_.forget_tenure();
         of_.ownership_ = unwanted;
     }
-    unwanted->give_back(until);
+    unwanted->give_back(until, wanted);
 }
 
 }  // namespace colock

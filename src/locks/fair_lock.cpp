@@ -118,10 +118,12 @@ void fair_lock_state::give(
         ownership_->suspect();
 }
 
-void fair_lock_state::give_back(std::uint64_t number, time_point until)
+void fair_lock_state::give_back(
+    std::uint64_t number, time_point until, decide::copies const& wanted
+)
 {
     ++releasing_;
-    make_recycled<ownership>(core_, this, how_, name(), number, owner{})->give_back(until);
+    make_recycled<ownership>(core_, this, how_, name(), number, owner{})->give_back(until, wanted);
 }
 
 // The first waiter may be dead. If nobody else comes, its place would stay for ever. So this client

@@ -43,7 +43,7 @@ public:
     void give(waiter&, std::uint64_t number, std::uint64_t token, decide::proven_grant const&);
 
     /// Gives back what may exist in Redis until then and nobody wants: a place, or the lock.
-    void give_back(std::uint64_t number, time_point until);
+    void give_back(std::uint64_t number, time_point until, decide::copies const& wanted = {});
 
     /// It is worth asking again after this many ms. The first waiter here asks for all; the server
     /// tells the others.

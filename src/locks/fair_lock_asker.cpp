@@ -34,7 +34,8 @@ struct fair_lock_state::asker::attempt {
     {
         if (is_fenced)
             call.tokens = clock_tokens;
-        of.who_->ask_replicas(call);
+        of.who_->ask_copies(call);
+        call.repeats = of.request_.is_open();
     }
     attempt(attempt const&) = delete;
     attempt& operator=(attempt const&) = delete;
@@ -73,6 +74,7 @@ strand_task fair_lock_state::asker::ask()
     core::activity const asking{core_};
     while (who_) {
         attempt now{*this};
+        request_.want(now.call.wants);
         ++who_->attempts;
         wake_.reset();
         answer const got = co_await sending_.send(now.call);
@@ -92,7 +94,7 @@ bool fair_lock_state::asker::judge(attempt const& asked, answer const& got)
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read, asked.call.alone);
     auto const proven = request_.answered(is, got, asked.lease, asked.call.on, clock::now());
-    lock_.note_answer(is, got, asked.call.replicas);
+    lock_.note_answer(is, got, asked.call.wants);
     if (is.may_stand)
         may_stand(asked);
     if (got.what == answer::kind::replied)
@@ -269,9 +271,10 @@ void fair_lock_state::asker::give_back()
     if (has_ticket_)
         request_.may_stand_until(now + decide::ticket_life);
     auto const until = request_.until();
+    auto const wanted = request_.wanted();
     auto const number = request_.close();
     if (until > now)
-        lock_.give_back(number, until);
+        lock_.give_back(number, until, wanted);
     has_ticket_ = false;
 }
 

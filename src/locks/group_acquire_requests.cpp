@@ -127,7 +127,10 @@ void group_acquire::requests::acquire(std::size_t i, time_point until)
     limit_.clear();
     auto const& [where, id] = of_.parts[i];
     acquire_options const options{
-        .lease = {}, .as = options_.as, .sync_replicas = options_.sync_replicas};
+        .lease = {},
+        .as = options_.as,
+        .sync_replicas = options_.sync_replicas,
+        .durability = options_.durability};
     // Its own limit says whether somebody else has it.
     auto const left = std::chrono::ceil<milliseconds>(until - clock::now());
     if (until == never)

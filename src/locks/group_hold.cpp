@@ -94,6 +94,7 @@ public:
     // ---- From any thread -----------------------------------------------------------------------
 
     time_point valid_until(hold_state const&) const noexcept override;
+    std::optional<unsigned> replicas() const noexcept override;
     std::uint64_t fencing_token(std::size_t i) const noexcept override;
     std::string shown_name() const override { return of_.name; }
 
@@ -527,6 +528,17 @@ time_point group_hold::valid_until(hold_state const&) const noexcept
     auto const at = all.begin() + static_cast<std::ptrdiff_t>(of_.needed() - 1);
     std::ranges::nth_element(all, at, std::ranges::greater{});
     return *at;
+}
+
+// The fewest of those that count.
+std::optional<unsigned> group_hold::replicas() const noexcept
+{
+    std::lock_guard const looking{change_};
+    std::optional<unsigned> fewest;
+    for (auto const& part : parts_)
+        if (part.counts)
+            fewest = std::min(fewest.value_or(part.got.replicas()), part.got.replicas());
+    return fewest.value_or(0);
 }
 
 std::uint64_t group_hold::fencing_token(std::size_t i) const noexcept

@@ -18,7 +18,7 @@ void enter_again(
         return who->fail(error::invalid_argument);  // the reader would renew what is kept
     taken->token = held->token();
     auto entering = make_recycled<hold_operation>(inside, taken);
-    entering->replicas = who->replicas;
+    entering->wants = who->wants;
     entering->entered = [who, taken, held, then = std::move(then)](error_code ec) {
         // The wait for the replicas was its pause, so it asks again at once.
         if (ec == error::not_replicated && !who->once && !who->is_done() && held->is_current()) {

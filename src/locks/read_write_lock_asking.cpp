@@ -35,7 +35,9 @@ strand_task readers::attempt::run(readers& of, std::shared_ptr<waiter> who)
         ++now.who_->attempts;
         now.news_ = of.news_;
         step call{*of.how_.script.acquire, of.slot(), now.keys_, now.arguments_};
-        now.who_->ask_replicas(call);
+        now.who_->ask_copies(call);
+        call.repeats = now.request_.is_open();
+        now.request_.want(call.wants);
         answer const got = co_await now.sending_.send(call);
         again = now.judge(got, call);
         if (again)
@@ -43,7 +45,7 @@ strand_task readers::attempt::run(readers& of, std::shared_ptr<waiter> who)
     }
     // Gives back a grant, or a possible grant, that nobody wants any more.
     if (now.request_.stands(clock::now()))
-        now.make_ownership(owner{})->give_back(now.request_.until());
+        now.make_ownership(owner{})->give_back(now.request_.until(), now.request_.wanted());
     of.look_again();
 }
 
@@ -52,7 +54,7 @@ bool readers::attempt::judge(answer const& got, step const& call)
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read, call.alone);
     auto const proven = request_.answered(is, got, who_->lease, call.on, clock::now());
-    of_.note_answer(is, got, call.replicas);
+    of_.note_answer(is, got, call.wants);
     switch (is.what) {
     case decide::outcome::kind::withdrawn: break;
     case decide::outcome::kind::failed: fail(is.why); break;

@@ -1,8 +1,10 @@
+#include "decide/names.hpp"
 #include "redis/any_command.hpp"
 #include "redis/call_batch.hpp"
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 namespace colock {
@@ -25,6 +27,12 @@ constexpr auto joined = [] {
 bool is_bare(scripts::script const& what) noexcept
 {
     return &what == &ping_command || &what == &any_command;
+}
+
+/// The name of a key in the slot of this counter that nobody reads.
+std::string mark_of(config const& settings, std::string const& counter)
+{
+    return settings.key_prefix + "colock_mark" + counter.substr(counter.find(':'));
 }
 
 }  // namespace
@@ -58,6 +66,8 @@ void call_batch::fill(step_list& from, manner how, resp::writer& out, time_point
         write(std::span{steps_}.subspan(c.first, c.count), how, out);
     if (numbers_ && !calls_.empty() && calls_.back().is_command)
         numbers_->write_ping();
+    if (how.settings)
+        write_mark(*how.settings, out);
     left_ = out.commands() - before;
 }
 
@@ -155,6 +165,24 @@ void call_batch::write(std::span<step* const> some, manner const& how, resp::wri
             out.add(argument);
     if (numbers_)
         out.add(numbers_->number());
+}
+
+// From Redis 7.2 on, and in Valkey, WAIT counts what its connection has written, and a step that
+// finds its work done writes nothing. The step that did that work may lack copies, so one write
+// stands for all such steps: a gap in the tokens, or else a key that goes at once.
+void call_batch::write_mark(config const& settings, resp::writer& out) const
+{
+    auto const may_write_nothing = [](step const* s) {
+        return (s->owed || !s->wants.is_none()) && (s->repeats || s->alone);
+    };
+    auto const at = std::ranges::find_if(steps_, may_write_nothing);
+    if (at == steps_.end())
+        return;
+    std::string const counter{decide::fence_counter((*at)->slot)};
+    if (settings.fencing)
+        out.push("INCRBY", settings.key_prefix + counter, "1");
+    else
+        out.push("SET", mark_of(settings, counter), "", "PX", "1");
 }
 
 // Once a script has run as text, the server knows its sum, also for calls right behind it.

@@ -53,6 +53,8 @@ public:
         known_scripts* known = nullptr;         ///< none: the server knows all
         decide::connection_life* on = nullptr;  ///< none: nobody asks for the order
         resp::pipeline* numbers = nullptr;  ///< of what is written; none: the calls have no numbers
+        config const* settings = nullptr;   ///< none: nobody asks for copies of what finds its work
+                                            ///< done
     };
 
     explicit call_batch(listener& who) noexcept : listener_{who} {}
@@ -89,6 +91,7 @@ private:
     call alone(std::size_t at) const;
     std::size_t alike(std::size_t at, bool by_slot) const;
     void write(std::span<step* const>, manner const& how, resp::writer& out);
+    void write_mark(config const&, resp::writer& out) const;
     bool is_sure(call const&, resp::message const&) const noexcept;
     bool is_as_text(step const&, scripts::script const& form, manner const&) const;
 

@@ -62,6 +62,7 @@ void command_link::submit(step& s)
         s.answered.set({answer::kind::failed, {}, loop_->down_reason(), {}});
         return;
     }
+    wanted_ |= s.wants;
     waiting_.push_back(s);
     if (is_ready_)
         schedule_flush();
@@ -100,12 +101,14 @@ void command_link::flush()
     if (!is_ready_ || !loop_->can_send())
         return;
     auto const now = clock::now();
+    if (!wanted_.is_none() && !knows_copies(now))
+        return;
     bool const by_slot = context_.settings.topology == topology::cluster;
     auto const& sending = in_flight_.emplace_back(take_batch());
     auto& pipeline = loop_->pipeline();
     sending->fill(
         waiting_,
-        {eval_only_, by_slot, description_.publish, &known_, &life_, &pipeline},
+        {eval_only_, by_slot, description_.publish, &known_, &life_, &pipeline, &context_.settings},
         pipeline.out(),
         now
     );
@@ -144,30 +147,50 @@ void command_link::on_step_lost(step& s, time_point sent)
     s.answered.set({answer::kind::lost, {}, error::unavailable, sent});
 }
 
-void command_link::write_wait(unsigned replicas, milliseconds limit)
+void command_link::write_wait(unsigned replicas, bool disk, milliseconds limit)
 {
     auto& pipeline = loop_->pipeline();
+    if (disk)
+        pipeline.out().push("WAITAOF", 1, 0, limit.count());
     pipeline.out().push("WAIT", replicas, limit.count());
     pipeline.write_ping();
     pipeline.expect(replicas_.get(), clock::now());
-    context_.set_alarm(slice_over_, clock::now() + limit + milliseconds{1});
+    auto const longest = (disk ? 2 : 1) * limit;
+    context_.set_alarm(slice_over_, clock::now() + longest + milliseconds{1});
+}
+
+unsigned command_link::replicas_there(unsigned seen)
+{
+    auto const& settings = context_.settings;
+    auto& most = context_.known->replicas_of(loop_->where(), settings.topology);
+    if (settings.topology == topology::replicated)
+        seen = std::max(seen, static_cast<unsigned>(settings.addresses.size()) - 1);
+    most = std::max(most, seen);
+    return settings.replicas.value_or(most);
+}
+
+void command_link::look_at(time_point at) { context_.set_alarm(owed_due_, at); }
+
+void command_link::look_at_owed()
+{
+    if (!is_ready_ || !loop_->can_send())
+        return;  // what is owed is lost with the connection
+    replicas_->look(clock::now());
+    loop_->flush();
 }
 
 // A server that has nothing else to do looks at the limit of a WAIT ten times a second only, and
 // whenever something comes.
 void command_link::end_slice()
 {
-    if (!loop_->is_up() || replicas_->is_idle())
+    if (!loop_->is_up() || !replicas_->is_asking())
         return;
     loop_->pipeline().write_ping();
     loop_->pipeline().expect(nullptr, clock::now());
     loop_->flush();
 }
 
-void command_link::on_waited(step& s, reply&& value, time_point sent, error_code unsynced)
-{
-    s.answered.set({answer::kind::replied, std::move(value), {}, sent, false, unsynced});
-}
+void command_link::on_waited(step& s, answer&& got) { s.answered.set(std::move(got)); }
 
 void command_link::on_step(step& s, reply&& value, bool in_company, time_point sent)
 {
@@ -177,8 +200,12 @@ void command_link::on_step(step& s, reply&& value, bool in_company, time_point s
         replicas_->keep(s, std::move(value), sent);
     else if (s.whole && is_refused_in_part(s, value))
         s.answered.set({answer::kind::not_now, {}, error::unavailable, sent});
-    else
+    else {
+        bool const has_written = value.what != reply::kind::nil || s.repeats || s.alone;
+        if (auto owed = std::exchange(s.owed, nullptr); owed && has_written)
+            replicas_->owe(std::move(owed), clock::now());
         s.answered.set({answer::kind::replied, std::move(value), {}, sent});
+    }
 }
 
 /// In the answer to a call for many, errors stand among the parts. Their owners see to them, but a
@@ -344,6 +371,12 @@ void command_link::on_down(error_code why)
 {
     bool const was_up = std::exchange(is_ready_, false);
     auto const alive = alive_;
+    copies_asked_ = {};
+    is_disk_asked_ = is_asking_copies_ = false;
+    owed_due_.clear();
+    replicas_->lose_owed();
+    if (!*alive)
+        return;
     if (was_up)
         listener_.on_command_link_down(*this, started_ ? why : error_code{error::closed});
     else

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "decide/copies.hpp"
+#include "decide/known_replicas.hpp"
 #include "redis/call_batch.hpp"
 #include "redis/connection_loop.hpp"
 #include "redis/replica_waits.hpp"
@@ -131,9 +133,17 @@ private:
     void on_step(step&, decide::reply&&, bool in_company, time_point sent) override;
     void on_step_lost(step&, time_point sent) override;
     void on_batch_over(call_batch&) override;
-    void on_waited(step&, decide::reply&&, time_point sent, error_code unsynced) override;
-    void write_wait(unsigned replicas, milliseconds limit) override;
+    void on_waited(step&, answer&&) override;
+    void write_wait(unsigned replicas, bool disk, milliseconds limit) override;
+    unsigned replicas_there(unsigned seen) override;
+    void look_at(time_point) override;
+    void look_at_owed();
     void end_slice();
+    bool knows_copies(time_point now);
+    void ask_for_copies(bool disk);
+    void note_copies(std::span<decide::reply const>, bool disk);
+    std::string why_not(decide::copies const& wanted);
+    void refuse_copies();
     void settle_error(step&, decide::reply&&, bool in_company, time_point sent);
     void redirect(step&, std::string const& text, bool in_company, time_point sent);
     bool is_refused_in_part(step const&, decide::reply const&);
@@ -154,6 +164,12 @@ private:
     std::shared_ptr<replica_waits> replicas_ =
         std::make_shared<replica_waits>(static_cast<replica_waits::listener&>(*this));
     decide::alarm_queue::alarm slice_over_{[this] { end_slice(); }};
+    decide::alarm_queue::alarm owed_due_{[this] { look_at_owed(); }};
+    decide::copies wanted_;  ///< by steps that were handed over since it was looked at
+    decide::copies_told copies_told_;
+    time_point copies_asked_{};   ///< when this connection was asked; the epoch: not yet
+    bool is_disk_asked_ = false;  ///< the same about its disk
+    bool is_asking_copies_ = false;
     known_scripts known_;  ///< to the server, since this connection is up
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     std::int64_t connection_id_ = 0;

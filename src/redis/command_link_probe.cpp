@@ -4,6 +4,8 @@
 #include "redis/permissions.hpp"
 
 #include <algorithm>
+#include <span>
+#include <string>
 #include <utility>
 
 namespace colock {
@@ -25,6 +27,20 @@ std::string info_field(std::string_view text, std::string_view key)
     return std::string{value.substr(0, value.find_first_of("\r\n"))};
 }
 
+/// How many replicas are attached, by two ways, because a user may be refused one, and a connection
+/// that has written counts others; and whether there is an AOF, which WAITAOF says at once.
+void write_copies_questions(resp::writer& to, bool disk)
+{
+    to.push("WAIT", 0, 0);
+    to.push("INFO", "replication");
+    if (disk)
+        to.push("WAITAOF", 1, 0, 1);
+}
+std::size_t copies_questions(bool disk) { return disk ? 3 : 2; }
+
+/// The answers of a server may have changed after this.
+constexpr milliseconds between_copies_questions{1'000};
+
 /// Below 0 if it is not a number; the values here are never negative.
 std::int64_t integer_of(reply const& r) { return decide::number_of<std::int64_t>(r).value_or(-1); }
 
@@ -35,11 +51,16 @@ void command_link::write_probe(resp::writer& to)
     to.push("CLIENT", "ID");
     to.push("INFO", "server");
     pubsub_permission_probe(to, context_.settings, description_.publish);
+    if (context_.settings.durability != durability::none)
+        write_copies_questions(to, context_.settings.durability == durability::disk);
 }
 
 error_code command_link::judge_probe(replies const& got)
 {
-    if (got.size() != places)
+    auto const usual = context_.settings.durability;
+    bool const asks_disk = usual == durability::disk;
+    auto const asked = usual == durability::none ? 0U : copies_questions(asks_disk);
+    if (got.size() != places + asked)
         return error::bad_reply;
     for (auto const& r : got)
         if (r.what == reply::kind::error && decide::classify(r.text) == decide::fault::not_now)
@@ -65,7 +86,94 @@ error_code command_link::judge_probe(replies const& got)
     }
     run_id_ = run_id;
     connection_id_ = std::max(std::int64_t{0}, integer_of(got[place_id]));
+    if (asked != 0)
+        note_copies(std::span{got}.subspan(places), asks_disk);
     return {};
+}
+
+// ---- Copies ------------------------------------------------------------------------------------
+
+// True if steps that want copies may go. Otherwise the server is asked what it can have, and they
+// go, or are refused, when it has answered.
+bool command_link::knows_copies(time_point now)
+{
+    if (is_asking_copies_)
+        return false;
+    auto const wanted = std::exchange(wanted_, {});
+    bool const disk = wanted.wants_disk();
+    bool const is_asked = copies_asked_ != time_point{} && (!disk || is_disk_asked_);
+    bool const is_old = now - copies_asked_ >= between_copies_questions;
+    if (!is_asked || (is_old && !why_not(wanted).empty())) {
+        wanted_ = wanted;
+        ask_for_copies(disk);
+        return false;
+    }
+    if (why_not(wanted).empty())
+        return true;
+    refuse_copies();
+    return false;
+}
+
+void command_link::ask_for_copies(bool disk)
+{
+    is_asking_copies_ = true;
+    loop_->ask(
+        [disk](resp::writer& out) { write_copies_questions(out, disk); },
+        [this, disk](error_code ec, replies const& got) {
+            is_asking_copies_ = false;
+            if (ec)
+                return;  // the connection is lost, and the next one is asked again
+            note_copies(got, disk);
+            schedule_flush();
+        }
+    );
+}
+
+void command_link::note_copies(std::span<reply const> got, bool disk)
+{
+    auto const is_refused = [](reply const& r) {
+        return r.what == reply::kind::error && decide::classify(r.text) == decide::fault::refused &&
+            r.text.find("replica instances") == std::string::npos;
+    };
+    copies_asked_ = clock::now();
+    auto const attached = integer_of(got[0]);
+    copies_told_.is_wait_refused = is_refused(got[0]);
+    auto const listed =
+        decide::number_of<unsigned>(info_field(got[1].text, "connected_slaves:")).value_or(0);
+    replicas_there(std::max(listed, static_cast<unsigned>(std::max<std::int64_t>(attached, 0))));
+    if (!disk)
+        return;
+    is_disk_asked_ = true;
+    copies_told_.has_no_aof = got[2].text.find("appendonly is disabled") != std::string::npos;
+    copies_told_.is_disk_refused = is_refused(got[2]) && !copies_told_.has_no_aof;
+}
+
+std::string command_link::why_not(decide::copies const& wanted)
+{
+    return copies_told_.why_not(wanted, replicas_there(0));
+}
+
+/// Those that can never have their copies are not sent, and the others are.
+void command_link::refuse_copies()
+{
+    step_list refused;
+    for (auto at = waiting_.begin(); at != waiting_.end();)
+        if (step& s = *at++; !why_not(s.wants).empty()) {
+            s.unlink();
+            refused.push_back(s);
+        }
+    if (!waiting_.empty())
+        schedule_flush();
+    for_each_taken(std::move(refused), alive_, [this](step& s) {
+        auto const why = why_not(s.wants);
+        loop_->say(
+            log_level::error,
+            "copies",
+            why,
+            describe(loop_->where()) + ": its locks can never have their copies: " + why
+        );
+        s.answered.set({answer::kind::failed, {}, error::unsupported, {}});
+    });
 }
 
 error_code command_link::judge_rights(reply const& rights)

@@ -224,6 +224,7 @@ void connection_loop::on_primary_found(sentinel_query::result const& found)
 {
     auto& last = context_.known->primary;
     is_primary_known_ = found.is_agreed;
+    context_.known->replicas.note({}, found.replicas);
     if (found.primary) {
         if (found.is_by_most)
             last = found.primary;

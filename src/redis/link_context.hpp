@@ -3,6 +3,7 @@
 #include "base/paced_log.hpp"
 #include "base/timer.hpp"
 #include "decide/alarm_queue.hpp"
+#include "decide/known_replicas.hpp"
 #include "redis/endpoint_history.hpp"
 #include "redis/tls.hpp"
 #include <colock/config.hpp>
@@ -23,6 +24,14 @@ struct known_servers {
     std::optional<address> primary{};  ///< that most of the Sentinels have named last
     std::set<std::string> warned{};    ///< lines that the log has
     std::uint32_t links_made = 0;      ///< to this client's servers so far
+
+    /// How many replicas there are, as far as is known; only of a cluster there are several
+    /// primaries.
+    decide::known_replicas replicas{};
+    unsigned& replicas_of(address const& where, topology of)
+    {
+        return replicas.of(of == topology::cluster ? where : address{});
+    }
 };
 
 /// Shared by all connections of a client.

@@ -51,6 +51,7 @@ public:
     bool is_refused() const noexcept { return refused_; }
     bool has_answered() const noexcept { return answered_; }
     std::optional<address> const& named() const noexcept { return named_; }
+    unsigned replicas() const noexcept { return replicas_; }
     error_code why() const noexcept { return ec_; }
     std::string text() const { return describe(where_) + ": " + words_; }
 
@@ -73,8 +74,11 @@ private:
         out.reserve(4'096);
         first.write(out);
         out.push("SENTINEL", "GET-MASTER-ADDR-BY-NAME", settings.master_name);
+        bool const asks_replicas = settings.durability != durability::none && !settings.replicas;
+        if (asks_replicas)
+            out.push("SENTINEL", "REPLICAS", settings.master_name);
         question_ = std::make_unique<exchange>(
-            first.replies() + 1,
+            first.replies() + (asks_replicas ? 2 : 1),
             [this](error_code ec, replies const& got) {
                 // A server that refuses all clients says so in one error, and closes.
                 if (!ec || (!got.empty() && got.front().what == reply::kind::error))
@@ -90,7 +94,10 @@ private:
         auto const& settings = all_.context_.settings;
         auto const accepted = set_up_of_sentinels(credentials_).judge(got);
         answered_ = true;
-        auto const& answer = got.back();
+        auto const at = std::min(set_up_of_sentinels(credentials_).replies(), got.size() - 1);
+        auto const& answer = got[at];
+        if (auto const& listed = got.back(); &listed != &answer && listed.what == reply::kind::list)
+            replicas_ = static_cast<unsigned>(listed.items.size());
         ec_ = error::server_refused;
         named_ = read_address(answer);
         if (accepted.ec) {
@@ -147,6 +154,7 @@ private:
     credentials credentials_;
     std::unique_ptr<exchange> question_;
     std::optional<address> named_;
+    unsigned replicas_ = 0;
     std::string words_ = "no answer in time";
     error_code ec_ = asio::error::timed_out;
     bool done_ = false;
@@ -211,6 +219,7 @@ sentinel_query::result sentinel_query::best() const
     bool is_refused = true;
     for (auto const& each : asked_) {
         found.is_answered = found.is_answered || each->has_answered();
+        found.replicas = std::max(found.replicas, each->replicas());
         if (each->named()) {
             auto const same = std::ranges::count_if(asked_, [&](auto const& other) {
                 return other->named() == each->named();

@@ -24,6 +24,8 @@ public:
         bool is_by_most = false;   ///< more than half of the Sentinels name it
         bool is_agreed = false;    ///< and there are several of them
         bool is_answered = false;  ///< some Sentinel has said something, if only a refusal
+        unsigned replicas = 0;     ///< of it, the most that a Sentinel knows; asked only where the
+                                   ///< client wants copies
         error_code ec{};           ///< why there is none; a refusal only if all of them refuse
         std::string words{};       ///< one part for each Sentinel that gave no address
     };

@@ -5,11 +5,13 @@
 #include "colock_scripts.hpp"
 #include "decide/answer.hpp"
 #include "decide/connection_life.hpp"
+#include "decide/copies.hpp"
 #include "decide/linked_list.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +30,25 @@ inline constexpr scripts::script ping_command{"PING", "", ""};
 /// How many keys a script call may have. A long call makes other clients of the server wait, and
 /// leaves this client idle while the server works.
 inline constexpr std::size_t largest_call = 128;
+
+/// Something that a step has given back, until the copies have that, too: the step is answered at
+/// once, and they are still owed. The functions are called on the strand.
+class owed_copies {
+public:
+    owed_copies(decide::copies const& w, time_point u) noexcept : wants{w}, until{u} {}
+
+    /// They have it, or it does not matter any more.
+    virtual void on_covered() = 0;
+
+    /// The connection has ended before.
+    virtual void on_copies_lost() = 0;
+
+    decide::copies const wants;
+    time_point const until;  ///< then it does not matter any more
+
+protected:
+    ~owed_copies() = default;
+};
 
 /// One lock's part of a script call, or, if `whole`, a call for many: each script takes any number
 /// of locks, and a link joins the steps of one pass of the event loop into few calls. It lives in
@@ -51,8 +72,10 @@ struct step : decide::list_hook<> {
     std::span<std::string_view const> arguments;
     std::string_view tokens{};  ///< how it draws them; empty without fencing
     bool whole = false;         ///< a call by itself, for many locks: its answer is the whole reply
-    unsigned replicas = 0;      ///< how many have to acknowledge it if it takes something …
-    milliseconds replica_limit{0};  ///< … within this
+    decide::copies wants{};     ///< that have to have it if it takes something …
+    milliseconds copies_limit{0};         ///< … within this
+    std::shared_ptr<owed_copies> owed{};  ///< it is answered without them, and they are owed
+    bool repeats = false;                 ///< it may find its work done, and then it writes nothing
     bool alone = false;  ///< in a call of its own: the server has refused to run it in another
     bool was_unknown = false;  ///< the server did not know the script, once
     bool as_text = false;      ///< with EVAL: the server does not know the script

@@ -28,8 +28,8 @@ char const* text(error e) noexcept
     case error::wrong_type: return "the key holds a value that is no lock; choose another name";
     case error::invalid_argument: return "an argument breaks its rule; nothing was sent";
     case error::not_replicated:
-        return "too few replicas have acknowledged the lock, so it was released; look at the "
-               "replicas, or ask for fewer";
+        return "too few copies have the step, so it was undone; look at the replicas, or ask for "
+               "less durability";
     case error::no_quorum:
         return "a majority of the servers could not be locked; look at those that don't answer";
     case error::subscription_failed:
@@ -41,7 +41,8 @@ char const* text(error e) noexcept
     case error::bad_reply:
         return "the server's answer is none of this script; is it Redis or Valkey?";
     case error::unsupported:
-        return "the server lacks or refuses WAIT, which sync_replicas needs; allow the user +wait";
+        return "the copies that durability or sync_replicas wants can never be had; the log has "
+               "the remedy";
     case error::invalid_url_scheme:
         return "the URL's scheme is unknown; use redis://, rediss://, unix:// or one with "
                "+sentinel, +cluster or +replicated";

@@ -97,11 +97,13 @@ protected:
     void note_taken() noexcept { is_refused_ = true; }
 
     /// The same by this answer, also if this client has it from now on; or nothing is known any
-    /// more, because none has come. An answer that did not wait for replicas shows how long a
+    /// more, because none has come. An answer that did not wait for copies shows how long a
     /// script is on its way.
-    void note_answer(decide::outcome const& is, answer const& got, unsigned replicas = 0) noexcept
+    void note_answer(
+        decide::outcome const& is, answer const& got, decide::copies const& wanted = {}
+    ) noexcept
     {
-        if (got.what == answer::kind::replied && replicas == 0)
+        if (got.what == answer::kind::replied && wanted.is_none())
             core_.round_trip().note(clock::now() - got.sent);
         using kind = decide::outcome::kind;
         if (is.what != kind::withdrawn)

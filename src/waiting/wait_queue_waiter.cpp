@@ -8,7 +8,7 @@
 namespace colock {
 
 waiter::waiter(core_ptr c, state_kind what, std::string key, acquire_options const& options)
-    : decide::acquire_terms{options, c->settings().lease}
+    : decide::acquire_terms{options, c->settings().lease, c->settings().durability}
     , inside{std::move(c)}
     , kind{what}
     , name{std::move(key)}
@@ -34,7 +34,7 @@ error_code waiter::limit_to(milliseconds longest)
 {
     once = longest == milliseconds{0};
     auto const& settings = inside->settings();
-    wait = once ? settings.timeout + (replicas ? 2 : 0) * settings.sync_timeout
+    wait = once ? settings.timeout + (wants.is_none() ? 0 : 2) * settings.sync_timeout
                 : std::min(longest, decide::longest_lease);
     return longest < milliseconds{0} ? error_code{error::invalid_argument} : error_code{};
 }
@@ -43,6 +43,7 @@ hold_ptr waiter::make_hold() const
 {
     auto made = make_recycled<hold_state>(inside, who, lease, renewed);
     made->at_least = at_least;
+    made->wants = wants;
     return made;
 }
 
@@ -130,10 +131,10 @@ bool waiter::is_done() const noexcept
     return !std::visit([](auto const& caller) { return static_cast<bool>(caller); }, done);
 }
 
-void waiter::ask_replicas(step& s) const
+void waiter::ask_copies(step& s) const
 {
-    if (replicas != 0)
-        inside->ask_replicas(s, replicas, lease);
+    if (!wants.is_none())
+        inside->ask_copies(s, wants, lease);
 }
 
 void start(

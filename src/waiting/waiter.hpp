@@ -80,8 +80,8 @@ struct waiter final :
     /// A hold as it wants it.
     hold_ptr make_hold() const;
 
-    /// Sets the wanted replicas in a step that takes the lock.
-    void ask_replicas(step&) const;
+    /// Sets the wanted copies in a step that takes the lock.
+    void ask_copies(step&) const;
 
     core_ptr inside;
     state_kind kind;

@@ -47,6 +47,7 @@ BOOST_DATA_TEST_CASE(a_lock_that_no_replica_has_is_kept, each_server(), kind)
     auto settings = at.settings();
     settings.lease = 2s;
     settings.sync_timeout = 100ms;
+    settings.replicas = 1;  // which is away; without any it is an error before the first lock
     auto& c = at.connect(settings);
     auto& other = at.connect(calm(at.settings()));
     at.run([&]() -> asio::awaitable<void> {

@@ -137,8 +137,11 @@ void fake_transport::write(step& s)
         std::string{s.tokens},
         clock::now(),
         s.whole,
-        s.replicas,
-        s.replica_limit};
+        s.wants.replicas(0),
+        s.copies_limit,
+        s.wants,
+        s.repeats,
+        s.owed != nullptr};
     c.keys.assign(s.keys.begin(), s.keys.end());
     c.arguments.assign(s.arguments.begin(), s.arguments.end());
     written_.push_back(c);
@@ -201,6 +204,9 @@ void fake_transport::deliver(step& s, answer a)
     if (at == in_flight_.end())
         return;
     a.sent = at->sent;
+    auto const link = at->link;
+    if (a.what == answer::kind::replied && !a.unsynced)
+        a.has |= s.wants;
     // A test says once what holds for each lock of the call.
     if (s.whole && a.what == answer::kind::replied && a.value.what != reply::kind::list)
         a.value = reply::of(std::vector(s.keys.size(), a.value));
@@ -208,11 +214,23 @@ void fake_transport::deliver(step& s, answer a)
     for (auto& e : expectations_)
         if (e.waiting_ == &s)
             e.waiting_ = nullptr;
+    if (auto owed = std::exchange(s.owed, nullptr); owed && a.what == answer::kind::replied) {
+        owed_.emplace_back(link, std::move(owed));
+        if (!keeps_copies_back)
+            later([this] { cover(); });
+    }
     s.answered.set(std::move(a));
+}
+
+void fake_transport::cover()
+{
+    for (auto const& [link, owed] : std::exchange(owed_, {}))
+        owed->on_covered();
 }
 
 void fake_transport::destroy_pending() noexcept
 {
+    owed_.clear();
     drop_waiting();
     while (!in_flight_.empty()) {
         auto* const s = in_flight_.back().what;
@@ -267,6 +285,11 @@ void fake_transport::close(unsigned link, error_code why)
             lost.push_back(s.what);
     for (auto* s : lost)
         deliver(*s, {answer::kind::lost, {}, error::unavailable, {}});
+    for (auto const& [of, owed] : std::exchange(owed_, {}))
+        if (of == link)
+            owed->on_copies_lost();
+        else
+            owed_.emplace_back(of, owed);
     listener_.on_link_down(link, why);
 }
 

@@ -30,8 +30,11 @@ struct call {
     std::string tokens{};
     time_point sent{};
     bool is_whole = false;         ///< for many locks, as one step
-    unsigned replicas = 0;         ///< that are to acknowledge it …
+    unsigned replicas = 0;         ///< that are to acknowledge it, by number, …
     milliseconds replica_limit{};  ///< … within this
+    decide::copies wants{};        ///< the same with those that are asked for by level
+    bool repeats = false;          ///< it may find its work done
+    bool owes = false;             ///< it is answered without them
 
     std::string const& key() const { return keys.at(0); }
     std::string const& field() const { return arguments.at(0); }
@@ -145,6 +148,11 @@ public:
     /// with it may run at any time.
     bool ends_old_connections = true;
 
+    /// What is owed to copies stays so until `cover`, or until its link is lost. Else they have it
+    /// one pass after the answer.
+    bool keeps_copies_back = false;
+    void cover();
+
     /// Why an operation says that its link is down. If no waiting mends that, steps are answered
     /// with it at once, as by a link.
     error_code down_reason_to_tell = error::unavailable;
@@ -210,6 +218,7 @@ private:
     std::vector<call> written_;
 
     std::list<sent_step> in_flight_;
+    std::vector<std::pair<unsigned, std::shared_ptr<owed_copies>>> owed_;  ///< and their links
 
     std::vector<bool> up_;
     std::vector<std::uint64_t> epochs_;

@@ -64,6 +64,12 @@ private:
             "Releases that the server has not yet confirmed.",
             now.owed_releases
         );
+        gauge(
+            to,
+            "owed_copies",
+            "Releases that the server has confirmed, and that replicas or disk may not have yet.",
+            now.owed_copies
+        );
         gauge(to, "subscriptions", "Channels that are subscribed.", now.subscriptions);
         gauge(to, "links_up", "Connections that are up, those for pub/sub included.", now.links_up);
     }

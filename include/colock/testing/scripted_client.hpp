@@ -67,7 +67,7 @@ namespace testing {
 ///   (several doubles on one context act as several servers), with_lock, semaphore,
 ///   permit_semaphore, countdown_latch and election. The simulated server runs the scripts that
 ///   Redis runs, and is healthy. The double does not have: `client::inspect`, the report of
-///   `config::label`, other readers, replicas (`sync_replicas` succeeds), Sentinel and clusters,
+///   `config::label`, other readers, replicas (each `durability` succeeds), Sentinel and clusters,
 ///   full memory, permissions other than `refuse`. Fencing tokens begin at 1.
 /// \par Thread-safety
 ///   None: use it, and the code under test, on the thread that runs the context.

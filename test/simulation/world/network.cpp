@@ -194,7 +194,11 @@ void command_line::flush()
     resp::writer out;
     sent->batch->fill(
         waiting_,
-        {.by_slot = how_.by_slot, .publish = how_.publish, .known = &known_, .on = &life_},
+        {.by_slot = how_.by_slot,
+         .publish = how_.publish,
+         .known = &known_,
+         .on = &life_,
+         .settings = how_.settings},
         out,
         clock::now()
     );
@@ -205,7 +209,7 @@ void command_line::flush()
     replicas_->wrote(sent->batch->steps(), clock::now());
 }
 
-void command_line::write_wait(unsigned count, milliseconds limit)
+void command_line::write_wait(unsigned count, bool, milliseconds limit)
 {
     resp::writer out;
     out.push("WAIT", count, limit.count());
@@ -214,15 +218,25 @@ void command_line::write_wait(unsigned count, milliseconds limit)
     carry_in([this, bytes](std::shared_ptr<wire> const& w) {
         auto got = where_.at.run(bytes);
         carry_out(w, got.held_back, [this, answer = std::move(got.replies.front())] {
-            replicas_->answered(answer, clock::now());
+            replicas_->answered(answer, reply{}, clock::now());
         });
     });
 }
 
-void command_line::on_waited(step& s, reply&& got, time_point sent, error_code unsynced)
+unsigned command_line::replicas_there(unsigned) { return where_.at.replicas; }
+
+void command_line::look_at(time_point at)
 {
-    s.answered.set({answer::kind::replied, std::move(got), {}, sent, false, unsynced});
+    auto const left = std::chrono::ceil<moment>(std::max(at - clock::now(), clock::duration{}));
+    where_.time.after(left, [self = shared_from_this(), this] {
+        later([this] {
+            if (is_up())
+                replicas_->look(clock::now());
+        });
+    });
 }
+
+void command_line::on_waited(step& s, answer&& got) { s.answered.set(std::move(got)); }
 
 // Of a batch whose sender has gone the server knows nothing, and runs it all the same.
 void command_line::run_there(request const& sent, std::shared_ptr<wire> const& w)
@@ -267,8 +281,12 @@ void command_line::on_step(step& s, reply&& got, bool in_company, time_point sen
         settle_error(s, got, in_company, sent);
     else if (replica_waits::concern(s, got))
         replicas_->keep(s, std::move(got), sent);
-    else
+    else {
+        bool const has_written = got.what != reply::kind::nil || s.repeats || s.alone;
+        if (auto owed = std::exchange(s.owed, nullptr); owed && has_written)
+            replicas_->owe(std::move(owed), clock::now());
         s.answered.set({answer::kind::replied, std::move(got), {}, sent});
+    }
 }
 
 // As command_link::settle_error.

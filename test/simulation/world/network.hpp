@@ -288,6 +288,7 @@ public:
         bool by_slot = false;
         publishing publish = publishing::plain;
         bool without_clock = false;  ///< broken on purpose: tokens may fall
+        config const* settings = nullptr;
     };
 
     command_line(place where, listener& who, habits how)
@@ -325,8 +326,10 @@ private:
     void take(call_batch&, std::vector<decide::reply> const&);
 
     void on_step(step&, decide::reply&&, bool in_company, time_point) override;
-    void on_waited(step&, decide::reply&&, time_point sent, error_code unsynced) override;
-    void write_wait(unsigned count, milliseconds limit) override;
+    void on_waited(step&, answer&&) override;
+    void write_wait(unsigned count, bool disk, milliseconds limit) override;
+    unsigned replicas_there(unsigned seen) override;
+    void look_at(time_point) override;
     void on_step_lost(step&, time_point sent) override;
     void on_batch_over(call_batch&) override;
     void settle_error(step&, decide::reply const&, bool in_company, time_point sent);

@@ -44,7 +44,8 @@ simulated_transport::simulated_transport(
         command_line::habits how{
             is_cluster(),
             is_cluster() ? publishing::sharded : publishing::plain,
-            around_.without_clock};
+            around_.without_clock,
+            &inside.settings()};
         for (std::size_t i = 0; i != lanes_; ++i)
             made.commands.push_back(std::make_shared<command_line>(
                 place(i), static_cast<command_line::listener&>(*this), how

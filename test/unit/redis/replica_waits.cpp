@@ -16,6 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+using decide::copies;
+
 struct waiting_steps : steps_to_send, private replica_waits::listener {
     /// A step is written, and runs.
     step& run(unsigned replicas, milliseconds limit = 300ms)
@@ -28,8 +30,8 @@ struct waiting_steps : steps_to_send, private replica_waits::listener {
     {
         auto& s = add(scripts::acquire, "k", {"f", "300", "1"});
         s.unlink();
-        s.replicas = replicas;
-        s.replica_limit = limit;
+        s.wants = copies::of_replicas(replicas);
+        s.copies_limit = limit;
         step* const written[]{&s};
         sent[&s] = now;
         waits->wrote(written, now);
@@ -37,20 +39,31 @@ struct waiting_steps : steps_to_send, private replica_waits::listener {
     }
     void finish(step& s) { waits->keep(s, reply::of(7), sent.at(&s)); }
 
-    void answer(std::int64_t replicas) { waits->answered(reply::of(replicas), now); }
-    void refuse(std::string_view why) { waits->answered(reply::error(why), now); }
-
-    void on_waited(step& s, reply&& value, time_point when, error_code unsynced) override
+    void answer(std::int64_t replicas, std::int64_t disks = 0)
     {
-        BOOST_TEST(value.number == 7);
-        BOOST_TEST((when == sent.at(&s)));
-        outcomes[&s] = unsynced;
+        waits->answered(
+            reply::of(replicas), reply::of(std::vector{reply::of(disks), reply::of(0)}), now
+        );
+    }
+    void refuse(std::string_view why) { waits->answered(reply::error(why), reply{}, now); }
+
+    void on_waited(step& s, colock::answer&& got) override
+    {
+        BOOST_TEST(got.value.number == 7);
+        BOOST_TEST((got.sent == sent.at(&s)));
+        outcomes[&s] = got.unsynced;
+        last = got;
     }
     void on_step_lost(step& s, time_point) override { lost.push_back(&s); }
-    void write_wait(unsigned replicas, milliseconds limit) override
+    void write_wait(unsigned replicas, bool disk, milliseconds limit) override
     {
-        asked.push_back(std::to_string(replicas) + " in " + std::to_string(limit.count()));
+        asked.push_back(
+            std::to_string(replicas) + (disk ? " and disk" : "") + " in " +
+            std::to_string(limit.count())
+        );
     }
+    unsigned replicas_there(unsigned seen) override { return there = std::max(there, seen); }
+    void look_at(time_point at) override { looks_at = at; }
 
     bool has(step const& s) const { return outcomes.contains(&s) && !outcomes.at(&s); }
     bool lacks(step const& s) const
@@ -59,6 +72,9 @@ struct waiting_steps : steps_to_send, private replica_waits::listener {
     }
 
     time_point now{1s};
+    time_point looks_at = never;
+    unsigned there = 2;
+    colock::answer last;
     std::map<step const*, time_point> sent;
     std::map<step const*, error_code> outcomes;
     std::vector<step const*> lost;
@@ -69,6 +85,15 @@ struct waiting_steps : steps_to_send, private replica_waits::listener {
 
 using strings = std::vector<std::string>;
 
+/// What is owed, and what became of it.
+struct debt final : owed_copies {
+    using owed_copies::owed_copies;
+    void on_covered() override { is_covered = true; }
+    void on_copies_lost() override { is_lost = true; }
+
+    bool is_covered = false, is_lost = false;
+};
+
 BOOST_FIXTURE_TEST_SUITE(redis_replica_waits, waiting_steps)
 
 BOOST_AUTO_TEST_CASE(each_pass_ends_with_one_wait_for_the_most)
@@ -77,9 +102,9 @@ BOOST_AUTO_TEST_CASE(each_pass_ends_with_one_wait_for_the_most)
     auto& two = add(scripts::acquire, "k", {"f", "300", "1"});
     auto& none = add(scripts::acquire, "k", {"f", "300", "1"});
     waiting.clear();
-    one.replicas = 1;
-    two.replicas = 2;
-    one.replica_limit = two.replica_limit = 5ms;
+    one.wants = copies::of_replicas(1);
+    two.wants = copies::of_replicas(2);
+    one.copies_limit = two.copies_limit = 5ms;
     step* const written[]{&one, &two, &none};
     waits->wrote(written, now);
     step* const others[]{&none};
@@ -204,14 +229,104 @@ BOOST_AUTO_TEST_CASE(steps_are_lost_with_their_connection)
     BOOST_TEST(has(next));
 }
 
+BOOST_AUTO_TEST_CASE(an_answer_tells_which_copies_there_are)
+{
+    auto& s = run(1);
+    answer(1);
+    BOOST_TEST(has(s));
+    BOOST_TEST(last.replicas == 1U);
+    BOOST_TEST(last.has.covers(copies{durability::majority}));
+    BOOST_TEST(!last.has.covers(copies{durability::all}));
+    run(1);
+    answer(2);
+    BOOST_TEST(last.has.covers(copies{durability::all}));
+    BOOST_TEST(!last.has.wants_disk());
+}
+
+BOOST_AUTO_TEST_CASE(the_disk_is_asked_before_the_replicas)
+{
+    auto& s = add(scripts::acquire, "k", {"f", "300", "1"});
+    s.unlink();
+    s.wants = copies{durability::disk};
+    s.copies_limit = 300ms;
+    sent[&s] = now;
+    step* const written[]{&s};
+    waits->wrote(written, now);
+    BOOST_TEST(asked == strings{"1 and disk in 20"}, boost::test_tools::per_element());
+    finish(s);
+    answer(1, 0);
+    BOOST_TEST(!outcomes.contains(&s));
+    answer(0, 1);
+    BOOST_TEST(!outcomes.contains(&s));
+    answer(1, 1);
+    BOOST_TEST(has(s));
+    BOOST_TEST(last.has.covers(copies{durability::disk}));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_owed_is_covered_by_the_next_question)
+{
+    auto const owed = std::make_shared<debt>(copies{durability::majority}, now + 30s);
+    waits->owe(owed, now);
+    BOOST_TEST(asked.empty());
+    BOOST_TEST((looks_at == now + 2ms));
+    auto& s = run(2);
+    BOOST_TEST(asked.size() == 1U);
+    answer(1);
+    BOOST_TEST(owed->is_covered);
+    BOOST_TEST(!outcomes.contains(&s));
+    answer(2);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_owed_asks_by_itself_after_a_while)
+{
+    auto const owed = std::make_shared<debt>(copies{durability::all}, now + 1s);
+    waits->owe(owed, now);
+    now += 2ms;
+    waits->look(now);
+    BOOST_TEST(asked == strings{"2 in 20"}, boost::test_tools::per_element());
+    waits->look(now);
+    BOOST_TEST(asked.size() == 1U);  // it is under way
+    now += 20ms;
+    answer(1);
+    BOOST_TEST(!owed->is_covered);
+    BOOST_TEST((looks_at == now + 4ms));
+    for (int i = 0; i != 8; ++i) {
+        now = looks_at;
+        waits->look(now);
+        answer(1);
+    }
+    BOOST_TEST((looks_at == now + 250ms));
+    now += 1s;  // its lease is over
+    waits->look(now);
+    answer(1);
+    BOOST_TEST(owed->is_covered);
+    BOOST_TEST(!owed->is_lost);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_owed_is_lost_with_the_connection)
+{
+    auto const owed = std::make_shared<debt>(copies{durability::replica}, now + 30s);
+    waits->owe(owed, now);
+    waits->lose_owed();
+    BOOST_TEST(owed->is_lost);
+    waits->look(now);
+    BOOST_TEST(asked.empty());
+}
+
 BOOST_AUTO_TEST_CASE(only_what_has_taken_something_waits)
 {
     auto& s = add(scripts::acquire, "k", {"f", "300", "1"});
     BOOST_TEST(!replica_waits::concern(s, reply::of(7)));
-    s.replicas = 1;
+    s.wants = copies::of_replicas(1);
     BOOST_TEST(replica_waits::concern(s, reply::of(7)));
     BOOST_TEST(!replica_waits::concern(s, reply::of(std::vector{reply::of(7)})));
     BOOST_TEST(!replica_waits::concern(s, reply{}));
+    s.repeats = true;  // what it has found done may lack copies
+    BOOST_TEST(replica_waits::concern(s, reply{}));
+    s.repeats = false;
+    s.whole = true;  // of renewals
+    BOOST_TEST(replica_waits::concern(s, reply::of(std::vector{reply{}, reply::of(1)})));
+    BOOST_TEST(!replica_waits::concern(s, reply::of(std::vector{reply{}})));
     waiting.clear();
 }
 

@@ -173,9 +173,24 @@ BOOST_AUTO_TEST_CASE(what_is_no_claim_is_not_sent)
     expect_invalid([](claim& c) { c.field = "x"; });
     expect_invalid([](claim& c) { c.field += ":write"; });
     expect_invalid([](claim&) {}, {.lease = 1ms});
-    expect_invalid([](claim&) {}, {.sync_replicas = 1});
+    expect_invalid([](claim&) {}, {.sync_replicas = 1, .durability = durability::all});
     BOOST_TEST(there->written().size() == sent);
     BOOST_TEST(adopt(good).succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(what_copies_lack_is_released_and_the_claim_is_spent)
+{
+    auto const what = given();
+    auto& asked = there->expect(scripts::adopt);
+    auto const p = adopt(what, {.durability = durability::all});
+    BOOST_TEST_REQUIRE(asked.has_come());
+    BOOST_TEST((asked.seen().wants == decide::copies{durability::all}));
+    redis.run(asked.seen());
+    asked.unsynced(granted(7));
+    time.settle();
+    BOOST_TEST((p.ec() == error::not_replicated));
+    expect_nothing_left();
+    BOOST_TEST((adopt(what).ec() == error::claim_gone));
 }
 
 BOOST_AUTO_TEST_CASE(the_new_lease_is_the_adopters)
