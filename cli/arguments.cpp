@@ -40,6 +40,38 @@ void add_duration(
     app.add_option_function<std::string>(name, read, what)->type_name("DURATION");
 }
 
+/// Takes one of the words that the map has.
+template <class T, class Into>
+void add_choice(
+    CLI::App& app,
+    std::string const& name,
+    std::map<std::string, T> const& words,
+    Into& into,
+    std::string const& what,
+    std::string const& type
+)
+{
+    auto const read = [words, &into](std::string const& word) {
+        auto const at = words.find(word);
+        if (at != words.end()) {
+            into = at->second;
+            return;
+        }
+        std::string all;
+        for (auto const& [each, value] : words)
+            all += (all.empty() ? "" : ", ") + each;
+        throw CLI::ValidationError(shown(word) + " is none of " + all);
+    };
+    app.add_option_function<std::string>(name, read, what)->type_name(type);
+}
+
+std::map<std::string, colock::durability> const profiles{
+    {"none", colock::durability::none},
+    {"replica", colock::durability::replica},
+    {"majority", colock::durability::majority},
+    {"all", colock::durability::all},
+    {"disk", colock::durability::disk}};
+
 /// A script whose variable is not set means another server than the default one.
 std::string complaint_if_empty(std::string const& text)
 {
@@ -68,6 +100,24 @@ void add_deployment(CLI::App& app, options& o)
         milliseconds{1}
     );
     app.get_option("--connect-timeout")->group("Server");
+    add_choice(
+        app,
+        "--durability",
+        profiles,
+        o.durability,
+        "who must have each step of a lock, besides the primary's memory (none)",
+        "none|replica|majority|all|disk"
+    );
+    app.get_option("--durability")->group("Server");
+    app.add_option("--replicas", o.replicas, "how many replicas each primary has (what is seen)")
+        ->type_name("N")
+        ->group("Server")
+        ->check(CLI::Range(0, 100));
+}
+
+std::string complaint_if_no_url(std::string const& text)
+{
+    return text.find("://") == text.npos ? shown(text) + " is no URL" : "";
 }
 
 CLI::App* add_command(CLI::App& app, options& o, std::string const& name)
@@ -95,31 +145,6 @@ std::string complaint_about_address(std::string const& text)
 void add_json(CLI::App& app, options& o)
 {
     app.add_flag("--json", o.json, "for programs: one JSON object a line");
-}
-
-/// Takes one of the words that the map has.
-template <class T>
-void add_choice(
-    CLI::App& app,
-    std::string const& name,
-    std::map<std::string, T> const& words,
-    T& into,
-    std::string const& what,
-    std::string const& type
-)
-{
-    auto const read = [words, &into](std::string const& word) {
-        auto const at = words.find(word);
-        if (at != words.end()) {
-            into = at->second;
-            return;
-        }
-        std::string all;
-        for (auto const& [each, value] : words)
-            all += (all.empty() ? "" : ", ") + each;
-        throw CLI::ValidationError(shown(word) + " is none of " + all);
-    };
-    app.add_option_function<std::string>(name, read, what)->type_name(type);
 }
 
 std::map<std::string, lock_kind> const kinds{
@@ -291,6 +316,23 @@ void add_commands(CLI::App& app, options& o)
     doctor.add_flag(
         "--deadlocks", o.deadlocks, "look for clients that wait for each other instead"
     );
+    add_choice(
+        doctor,
+        "--failovers",
+        std::map<std::string, bool>{{"paused", true}, {"any", false}},
+        o.are_failovers_paused,
+        "whether failovers by hand pause the primary first (any)",
+        "paused|any"
+    );
+    add_duration(
+        doctor,
+        "--lease",
+        [&o](milliseconds d) { o.lease = d; },
+        "the shortest lease of your locks (30s)",
+        milliseconds{100}
+    );
+    doctor.add_option("URL", o.urls, "the servers, if there are several: those of a red lock")
+        ->check(complaint_if_no_url);
     add_bench(app, o);
 }
 

@@ -2,6 +2,7 @@
 // colock doctor: what in the server's set-up would hurt locks.
 #include "commands.hpp"
 #include "diagnosis.hpp"
+#include "failovers.hpp"
 #include "progress.hpp"
 #include "reading.hpp"
 #include "session.hpp"
@@ -57,7 +58,7 @@ public:
                 co_await session_.ask(servers.front().key, words("CLUSTER", "INFO"));
             print("", judge_cluster(fields{answer}));
         }
-        co_return is_bad_ ? status_no : status_ok;
+        co_return status();
     }
 
 private:
@@ -65,7 +66,10 @@ private:
     asio::awaitable<finding> clock_rate(std::string key);
     asio::awaitable<moment> best_moment(std::string key);
     asio::awaitable<std::vector<microseconds>> delays(std::string key);
+    asio::awaitable<void> judge_failovers(primary const&);
+    int status() const noexcept;
     void print(std::string const& place, finding const&);
+    void print(std::string const& place, colock::decide::failover_verdict const&);
 
     session& session_;
     options const& options_;
@@ -73,6 +77,7 @@ private:
     std::string doing_;
     std::optional<progress> line_;
     bool is_bad_ = false;
+    std::optional<colock::decide::failover_verdict::loss> worst_;
     bool has_colours_ = has_colours(STDOUT_FILENO);
 };
 
@@ -129,6 +134,30 @@ asio::awaitable<void> examination::examine(primary const& server)
     for (auto const& each : all)
         print(server.place, each);
     print(server.place, co_await clock_rate(key));
+    co_await judge_failovers(server);
+}
+
+asio::awaitable<void> examination::judge_failovers(primary const& server)
+{
+    doing_ = "asking the replicas of " + (server.place.empty() ? session_.place() : server.place);
+    auto const facts =
+        co_await ask_for_failovers(session_, options_, settings_, server.key, server.place);
+    auto const verdict = colock::decide::judge_failover(facts);
+    if (options_.durability)
+        for (auto const& each : verdict.conditions)
+            print(server.place, judge_condition(each));
+    print(server.place, verdict);
+}
+
+/// A verdict counts if it was asked for, by the profile.
+int examination::status() const noexcept
+{
+    using loss = colock::decide::failover_verdict::loss;
+    if (options_.durability && worst_ == loss::yes)
+        return status_loses;
+    if (is_bad_)
+        return status_no;
+    return options_.durability && worst_ == loss::not_by_one_fault ? status_may_lose : status_ok;
 }
 
 asio::awaitable<std::vector<microseconds>> examination::delays(std::string key)
@@ -237,14 +266,52 @@ void examination::print(std::string const& place, finding const& f)
     std::fflush(stdout);
 }
 
-}  // namespace
+void examination::print(std::string const& place, colock::decide::failover_verdict const& v)
+{
+    using loss = colock::decide::failover_verdict::loss;
+    worst_ = std::max(worst_.value_or(loss::no), v.can_lose);
+    if (!options_.json) {
+        auto const how = v.can_lose == loss::no ? finding::level::good : finding::level::note;
+        return print(place, {how, "verdict", "a failover can lose a lock: " + said_of(v), {}});
+    }
+    boost::json::array because;
+    for (auto const& each : v.conditions)
+        if (v.can_lose == loss::yes && each.is != colock::decide::failover_condition::state::met)
+            because.emplace_back(each.name);
+    boost::json::object const line{
+        {"check", "verdict"},
+        {"level", v.can_lose == loss::no ? "ok" : "note"},
+        {"found", json_text(safe_to_print(said_of(v)))},
+        {"verdict", word_of(v.can_lose)},
+        {"because", std::move(because)},
+        {"server", json_text(place.empty() ? session_.place() : place)}};
+    if (line_)
+        line_->hide();
+    std::printf("%s\n", boost::json::serialize(line).c_str());
+    std::fflush(stdout);
+}
 
-int doctor(options const& o)
+int examine_at(options const& o)
 {
     auto settings = settings_of(o);
     session s{o, settings};
     examination e{s, o, std::move(settings)};
     return s.run(e.run());
+}
+
+}  // namespace
+
+int doctor(options const& o)
+{
+    if (o.urls.empty())
+        return examine_at(o);
+    int worst = status_ok;
+    for (auto const& url : o.urls) {
+        auto one = o;
+        one.url = url;
+        worst = std::max(worst, examine_at(one));
+    }
+    return worst;
 }
 
 }  // namespace cli

@@ -102,11 +102,16 @@ Examples:
   colock unlock order:1
   colock unlock --yes order:1)"},
     {"doctor",
-     "colock doctor [--deadlocks] [OPTION...]",
+     "colock doctor [--deadlocks] [OPTION...] [URL...]",
      "Checks the server's set-up, and says what in it would hurt locks.",
      R"(Looks at the version, the eviction policy, memory, persistence, replicas, permissions,
 connections, delays and the rate of the clock, at each primary. Changes nothing. Exits
 with 1 if something is bad.
+
+Then it says whether a failover can lose a lock of clients with this --durability and
+--lease, by the settings of the primary, its replicas and its Sentinels. With --durability it also prints each
+condition, and exits with 3 if a failover can lose a lock, and with 2 if no single fault can.
+Several URLs are those of a red lock.
 
 With --deadlocks it looks for clients that wait for each other instead, and reads twice, six
 seconds apart. Exits with 1 if there are some. It sees the clients that have a label.
@@ -114,6 +119,7 @@ seconds apart. Exits with 1 if there are some. It sees the clients that have a l
 Examples:
   colock doctor
   colock doctor --deadlocks
+  colock doctor --durability majority --failovers paused
   colock doctor --url rediss://app@redis.example:6380 --json | jq 'select(.level == "bad")')"},
     {"bench",
      "colock bench [OPTION...] W1..W12|W1d|keys",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bench/command.hpp"
+#include <colock/durability.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -29,16 +30,20 @@ struct options {
     std::string server_name;
     bool insecure = false;
     milliseconds connect_timeout{5'000};
+    std::optional<colock::durability> durability;
+    std::optional<unsigned> replicas;
 
     bool json = false;
     bool quiet = false;
     bool verbose = false;
 
     std::string key;
-    std::string pattern = "*";  ///< ls, watch --web
-    bool yes = false;           ///< unlock
-    std::string claim_file;     ///< acquire, release; empty: the standard streams
-    bool deadlocks = false;     ///< doctor
+    std::string pattern = "*";          ///< ls, watch --web
+    bool yes = false;                   ///< unlock
+    std::string claim_file;             ///< acquire, release; empty: the standard streams
+    bool deadlocks = false;             ///< doctor
+    bool are_failovers_paused = false;  ///< doctor: the operator says so
+    std::vector<std::string> urls;      ///< doctor: of the servers of a red lock
 
     std::optional<std::uint16_t> web_port;  ///< watch: of the page; 0 is a free one
     std::string web_address = "127.0.0.1";

@@ -99,6 +99,8 @@ colock::config settings_of(options const& o)
         spare_tls();
     settings.links = 1;
     settings.timeout = o.connect_timeout;
+    settings.durability = o.durability.value_or(colock::durability::none);
+    settings.replicas = o.replicas;
     settings.client_name = "colock-" + o.command;
     if (!o.runs_program())
         settings.label = "";  // it holds nothing that anybody would look for
@@ -256,6 +258,10 @@ failure session::because(std::string const& doing, error_code ec) const
         auto const why = said_->empty() ? std::string{} : ": " + cause_in(telling());
         return {status_refused, text + place_ + " refuses us" + why};
     }
+    if (ec == colock::error::unsupported)
+        return {status_refused, text + (said_->empty() ? ec.message() : cause_in(telling()))};
+    if (ec == colock::error::not_replicated)
+        return {status_unavailable, text + place_ + ": " + ec.message()};
     if (ec == colock::error::wrong_type)
         return {
             status_no_lock,

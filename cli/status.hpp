@@ -11,6 +11,8 @@ namespace cli {
 enum status : int {
     status_ok = 0,
     status_no = 1,                ///< doctor found something bad; unlock released nothing
+    status_may_lose = 2,          ///< doctor: a failover loses no lock by one fault
+    status_loses = 3,             ///< doctor: a failover can lose a lock
     status_usage = 64,            ///< wrong usage
     status_no_lock = 65,          ///< the key holds something that is no lock
     status_unavailable = 69,      ///< no connection

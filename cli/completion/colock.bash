@@ -4,7 +4,8 @@
 _colock() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     local commands='run elect acquire release info ls watch unlock doctor bench'
-    local server='--url --connect-timeout --tls-ca --tls-cert --tls-key --tls-name --tls-insecure --help'
+    local server='--url --connect-timeout --tls-ca --tls-cert --tls-key --tls-name --tls-insecure'
+    server+=' --durability --replicas --help'
     local command='' i
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; ++i)); do
@@ -24,12 +25,16 @@ _colock() {
     done
     case $before in
     --kind) mapfile -t COMPREPLY < <(compgen -W 'lock fair read write spin fenced' -- "$word") ;;
+    --durability)
+        mapfile -t COMPREPLY < <(compgen -W 'none replica majority all disk' -- "$word")
+        ;;
+    --failovers) mapfile -t COMPREPLY < <(compgen -W 'paused any' -- "$word") ;;
     --on-lost) mapfile -t COMPREPLY < <(compgen -W 'term kill ignore' -- "$word") ;;
     --tls-ca | --tls-cert | --tls-key | --xfile | --claim-file) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     --wait | --lease | --at-least | --grace | --connect-timeout)
         mapfile -t COMPREPLY < <(compgen -W '500ms 2s 10s 1m' -- "$word")
         ;;
-    --url | --tls-name | --say | --conflict-exit-code | --web) ;;
+    --url | --tls-name | --say | --conflict-exit-code | --web | --replicas) ;;
     --web-address) mapfile -t COMPREPLY < <(compgen -W '127.0.0.1 ::1 0.0.0.0' -- "$word") ;;
     *)
         local words=
@@ -43,7 +48,7 @@ _colock() {
         acquire) words="$server --lease --wait --kind --claim-file" ;;
         release) words="$server --claim-file" ;;
         info | ls) words="$server --json" ;;
-        doctor) words="$server --json --deadlocks" ;;
+        doctor) words="$server --json --deadlocks --failovers --lease" ;;
         watch) words="$server --json --web --web-address" ;;
         unlock) words="$server --yes" ;;
         bench)
