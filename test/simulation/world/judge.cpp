@@ -42,14 +42,13 @@ moment judge::trusts_until(stay const& s) const
     return shown == time_point{} ? moment{-1} : s.by->when(shown) - moment{1};
 }
 
-// What all replicas have acknowledged is lost only with all of them. They acknowledge the grant;
-// renewals are not waited for.
+// What all replicas have acknowledged is lost only with all of them: the grant, and each renewal by
+// which the hold is valid.
 bool judge::has_lost(stay const& s, std::size_t server) const
 {
     auto const& at = *s.of->at[server];
     auto const& before = s.before[server].losses;
-    return is_everywhere(s, at) && time_.now() <= s.granted_until ? at.losses.all != before.all
-                                                                  : at.losses.any != before.any;
+    return is_everywhere(s, at) ? at.losses.all != before.all : at.losses.any != before.any;
 }
 
 bool judge::is_everywhere(stay const& s, node const& at) const
@@ -361,13 +360,10 @@ moment judge::ends_at_server(stay const& s) const
 
 void judge::check_end(stay& s) const
 {
-    auto believed = trusts_until(s);
-    // A shorter lease replaces what replicas have acknowledged, a longer one does not.
-    s.granted_until = std::min(s.granted_until, believed);
+    auto const believed = trusts_until(s);
+    s.granted_until = std::min(s.granted_until, believed);  // a shorter lease replaces it
     if (believed < time_.now() || is_excused(s) || parts_lost(s) != 0)
         return;
-    if (mishaps_of(*s.of) != s.before)
-        believed = std::min(believed, s.granted_until);
     auto const end = ends_at_server(s);
     if (believed < end)
         return;

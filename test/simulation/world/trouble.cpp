@@ -47,11 +47,7 @@ std::vector<fault> draw_faults(scenario const& plan, dice d)
             drawn -= which->second;
         auto const lease = moment{plan.settings.lease};
         // Short ones are many; one in eight outlasts a lease.
-        auto lasts = d.percent(12) ? d.between(lease, 2 * lease) : d.between(1ms, lease / 2);
-        // A renewal is waited for by nobody: what replicas have acknowledged stands for as long as
-        // the lease that they know of.
-        if (plan.sync_replicas != 0)
-            lasts = std::min(lasts, lease / 4);
+        auto const lasts = d.percent(12) ? d.between(lease, 2 * lease) : d.between(1ms, lease / 2);
         all.push_back(
             {number,
              at,
