@@ -194,7 +194,7 @@ finding judge_replicas(fields const& info)
         "replicas",
         found,
         "replication is asynchronous: a failover may forget the last locks and admit a second "
-        "holder. sync_replicas makes it rarer, checking tokens makes it harmless"};
+        "holder. durability makes it rarer or rules it out, checking tokens makes it harmless"};
 }
 
 finding judge_connections(fields const& info)

@@ -149,7 +149,7 @@ asio::awaitable<failover_facts> ask_for_failovers(
         of_primary.replies.push_back(co_await s.ask(key, std::move(each)));
     }
     of_primary.answered = std::chrono::system_clock::now();
-    facts.servers.push_back(settings_in(place.empty() ? s.place() : place, of_primary));
+    facts.servers.push_back(settings_in(place.empty() ? "the primary" : place, of_primary));
     fields const info{of_primary.replies.front()};
     auto const replicas = replicas_in(info, settings);
     for (auto const& where : replicas) {

@@ -175,7 +175,7 @@ void judge_cut_off(failover_facts const& f, conditions& to)
     add(to,
         "lag",
         "min-replicas-max-lag is shorter than a third of the lease, and not 0",
-        "the same",
+        "locks beside a primary that is cut off",
         true,
         of_all(
             f,
