@@ -42,7 +42,8 @@ enum class error {
     /// Too few copies had the step in time (`config::durability`). It was undone.
     not_replicated,
 
-    /// A majority of the servers could not be locked.
+    /// A majority of the servers could not be locked: they do not answer, others have the lock
+    /// there, or they have started a short time ago and do not vote yet (`config::vote_after`).
     no_quorum,
 
     /// The server refused a subscription. Waiters go on without it: they ask again when the

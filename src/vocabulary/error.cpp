@@ -31,7 +31,8 @@ char const* text(error e) noexcept
         return "too few copies have the step, so it was undone; look at the replicas, or ask for "
                "less durability";
     case error::no_quorum:
-        return "a majority of the servers could not be locked; look at those that don't answer";
+        return "a majority of the servers could not be locked; the log says which do not answer or "
+               "do not vote yet";
     case error::subscription_failed:
         return "the server refused a subscription; waiting goes on by lease and poll cap";
     case error::server_refused: return "the server refused a command; its text is in the log";
