@@ -70,10 +70,9 @@ for i = 1, #KEYS / 2 do
         end
         local others = limit and value + out ~= limit and value + out
         -- Permits whose lease has ended come back, but only as many as unpack and a short script
-        -- allow. So do those of the first call if the repeat finds only some: their lease has ended,
-        -- and others may have the missing ones.
-        local ended = mine > 0 and ids or
-            call('zrangebyscore', leases, 0, text(now), 'limit', 0, 1000)
+        -- allow. If some of these ids are still out after that, the call is late: the others were
+        -- given back, or others have them, so it takes nothing.
+        local ended = call('zrangebyscore', leases, 0, text(now), 'limit', 0, 1000)
         if #ended > 0 then
             value = call('incrby', semaphore, call('zrem', leases, unpack(ended)))
         end
@@ -81,7 +80,8 @@ for i = 1, #KEYS / 2 do
         if came and value > 0 then
             publish(channel, text(value))
         end
-        if value and tonumber(value) >= #ids then
+        local is_late = mine > 0 and count_taken(leases, ids) > 0
+        if value and tonumber(value) >= #ids and not is_late then
             call('zadd', leases, unpack(scores))
             value = call('decrby', semaphore, #ids)
             local lasts = call('pttl', semaphore)
