@@ -21,6 +21,9 @@ namespace {
 /// that.
 constexpr milliseconds idle_after{1'000};
 
+/// The time for UNSUBSCRIBE of the last channel.
+constexpr milliseconds until_unsubscribed{50};
+
 /// A TLS file may be repaired in the meantime, and each attempt writes to the log.
 constexpr milliseconds between_starts{1'000};
 
@@ -81,6 +84,7 @@ error_code client_state::start()
     faults().catch_up();  // what was left out before has no alarm
     transport().start();
     subscriptions_.start();
+    mailbox_.start();
     holds_.confirm(any_slot);  // held since before a stop; sending brings their links up
     watchdog_.send_all();
     states_.on_reached(any_slot);
@@ -233,8 +237,10 @@ void client_state::look_if_idle()
     if (life_.now != phase::running || running_)
         return;
     bool const is_quiet = !std::exchange(was_wanted_, false) && is_idle();
-    if (is_quiet)
+    if (is_quiet && mailbox_.is_open()) {
         mailbox_.close();
+        return set_alarm(idle_look_, clock::now() + until_unsubscribed);
+    }
     if (!is_quiet || count.subscriptions != 0)
         return set_alarm(idle_look_, clock::now() + idle_after);
     states_.forget();

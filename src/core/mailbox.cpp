@@ -37,6 +37,12 @@ void mailbox::open(unsigned slot)
         core_.set_alarm(look_, clock::now() + unused);
 }
 
+void mailbox::start()
+{
+    if (is_open())
+        core_.set_alarm(look_, clock::now() + unused);
+}
+
 auto mailbox::close(boxes::iterator which) -> boxes::iterator
 {
     auto const next = std::next(which);

@@ -30,8 +30,13 @@ public:
     /// A lock of this slot is waited for, or held for longer.
     void open(unsigned slot);
 
+    /// The client starts, perhaps again.
+    void start();
+
     /// Nothing is held or waited for any more.
     void close();
+
+    bool is_open() const noexcept { return !open_.empty(); }
 
     /// The client stops: asks for nothing any more. An open mailbox stays so, for the next start.
     void stop() noexcept { look_.clear(); }

@@ -109,7 +109,7 @@ std::string mailbox_prefix(std::optional<unsigned> slot, std::string_view prefix
 {
     auto tag = slot ? fence_counter(*slot) : std::string_view{"{colock}"};
     tag.remove_prefix(tag.find('{'));
-    return std::string{prefix}.append("redisson_lock__channel:").append(tag).append(":");
+    return std::string{prefix}.append("redisson_lock__channel:").append(tag).append(":mailbox:");
 }
 
 std::string request_channel(std::string_view lock_channel)

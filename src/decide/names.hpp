@@ -65,9 +65,9 @@ std::string list_entry(std::string_view client, std::int64_t permits = 1);
 /// The channel that tells this client alone that its turn for a lock has come.
 std::string turn_channel(std::string_view lock_channel, std::string_view client);
 
-/// How the names of the clients' mailboxes begin, `redisson_lock__channel:{colock}:`, before the id
-/// of a client. The mailboxes of one slot of a cluster have the tag of its fencing counter in the
-/// braces.
+/// How the names of the clients' mailboxes begin, before the id of a client:
+/// `redisson_lock__channel:{colock}:mailbox:`. The mailboxes of one slot of a cluster have the tag
+/// of its fencing counter in the braces.
 std::string mailbox_prefix(std::optional<unsigned> slot, std::string_view prefix = {});
 
 /// The channel by which others ask the holder to let go.

@@ -173,7 +173,7 @@ inline bool play(world& w, scenario const& what, std::size_t& budget)
 /// Where clients listen for a while after they have waited.
 inline bool is_mailbox(std::string_view channel)
 {
-    return channel.starts_with("redisson_lock__channel:{colock}:");
+    return channel.starts_with("redisson_lock__channel:{colock}:mailbox:");
 }
 
 inline void check_calls(world& w)

@@ -135,11 +135,18 @@ BOOST_AUTO_TEST_CASE(channels_are_redissons)
 
 BOOST_AUTO_TEST_CASE(mailboxes_are_one_for_all_or_one_a_slot)
 {
-    BOOST_TEST(mailbox_prefix({}) == "redisson_lock__channel:{colock}:");
-    BOOST_TEST(mailbox_prefix({}, "shop:") == "shop:redisson_lock__channel:{colock}:");
-    BOOST_TEST(mailbox_prefix(slot_of("9"), "shop:") == "shop:redisson_lock__channel:{9}:");
+    BOOST_TEST(mailbox_prefix({}) == "redisson_lock__channel:{colock}:mailbox:");
+    BOOST_TEST(mailbox_prefix({}, "shop:") == "shop:redisson_lock__channel:{colock}:mailbox:");
+    BOOST_TEST(mailbox_prefix(slot_of("9"), "shop:") == "shop:redisson_lock__channel:{9}:mailbox:");
     for (unsigned slot = 0; slot < slot_count; slot += 97)
         BOOST_TEST_REQUIRE(slot_of(mailbox_prefix(slot) + "id") == slot);
+}
+
+// A lock may have any name, also that of the tag.
+BOOST_AUTO_TEST_CASE(a_mailbox_is_no_channel_of_a_lock)
+{
+    BOOST_TEST(mailbox_prefix({}) + "id" != turn_channel(lock_channel("colock"), "id"));
+    BOOST_TEST(mailbox_prefix(slot_of("9")) + "id" != turn_channel(lock_channel("9"), "id"));
 }
 
 BOOST_AUTO_TEST_CASE(each_slot_has_a_fence_counter_of_its_own)

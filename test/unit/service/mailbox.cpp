@@ -93,6 +93,20 @@ BOOST_AUTO_TEST_CASE(it_is_opened_again_after_a_stop)
     BOOST_TEST(renewals() == 3U);  // the start asks, too
 }
 
+BOOST_AUTO_TEST_CASE(it_closes_after_a_stop_in_which_all_was_released)
+{
+    auto held = acquire();
+    time.advance(1'100ms);
+    BOOST_TEST_REQUIRE(is_open());
+    stop();
+    held.value() = {};
+    time.settle();
+    context.restart();
+    client.run(run.token());
+    time.advance(5min);
+    BOOST_TEST(!is_open());
+}
+
 BOOST_AUTO_TEST_CASE(a_client_that_rests_closes_it)
 {
     harness other{short_leases(), false};
@@ -103,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_client_that_rests_closes_it)
     BOOST_TEST_REQUIRE(waits.succeeded());
     BOOST_TEST(other.server->subscribed().contains(other.mailbox()));
     waits.value() = {};
-    other.time.advance(5s);
+    other.time.advance(2s);
     BOOST_TEST(other.server->links_up() == 0U);
     BOOST_TEST(other.context.stopped());
 }
@@ -124,7 +138,7 @@ BOOST_FIXTURE_TEST_CASE(a_cluster_has_one_for_each_slot, in_cluster)
     std::vector const held{acquire(mutex("a{0}")), acquire(mutex("b{0}")), acquire(mutex("c{9}"))};
     time.advance(1'010ms);
     auto const of = [this](std::string const& tag) {
-        return "shop:redisson_lock__channel:{" + tag + "}:" + inside().uuid();
+        return "shop:redisson_lock__channel:{" + tag + "}:mailbox:" + inside().uuid();
     };
     BOOST_TEST((server->subscribed() == std::set{of("0"), of("9")}));
     publish(of("9"), letter("shop:c{9}"));
