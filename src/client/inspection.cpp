@@ -38,8 +38,12 @@ public:
         asio::dispatch(self->inside_->strand(), [self, wrong] {
             if (wrong)
                 return self->complete(wrong);
-            auto const& prefix = self->inside_->settings().key_prefix;
-            self->ask(decide::questions_about(self->key_, prefix), &inspection::on_lock);
+            auto const& settings = self->inside_->settings();
+            if (!self->inside_->is_stopped())  // which an alarm would keep busy
+                self->inside_->set_alarm(self->limit_, clock::now() + settings.timeout);
+            self->ask(
+                decide::questions_about(self->key_, settings.key_prefix), &inspection::on_lock
+            );
         });
     }
 
@@ -97,6 +101,7 @@ private:
     void complete(error_code ec)
     {
         auto const life = shared_from_this();
+        limit_.clear();
         if (done_)
             done_(ec, ec ? lock_info{} : std::move(found_));
     }
@@ -108,6 +113,8 @@ private:
 
     core_ptr inside_;
     std::string key_;
+    decide::alarm_queue::alarm limit_{
+        [this] { complete(error::unavailable); }};  ///< of both rounds
     completion<lock_info> done_;
     std::vector<reply> answers_;
     std::size_t left_ = 0;

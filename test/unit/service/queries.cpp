@@ -101,6 +101,31 @@ BOOST_AUTO_TEST_CASE(the_numbers_of_a_moment)
     BOOST_TEST(events->count("link_down") == 2);
 }
 
+// It asks for the lock, and then for those who have it.
+BOOST_AUTO_TEST_CASE(a_picture_has_one_limit_for_both_rounds)
+{
+    script_server redis;
+    redis.attach(*server);
+    auto const mine = acquire();
+    std::vector<std::pair<std::size_t, call>> asked;
+    server->serve = [&](call const& c) -> std::optional<answer> {
+        asked.emplace_back(server->written().size() - 1, c);
+        return {};
+    };
+    pending<lock_info> looked;
+    client.inspect("k", looked.token());
+    time.settle();
+    time.advance(1'900ms);
+    for (auto const& [n, c] : std::exchange(asked, {}))
+        server->answer_call(n, {answer::kind::replied, redis.run(c), {}, c.sent});
+    time.settle();
+    BOOST_TEST_REQUIRE(!asked.empty());
+    BOOST_TEST(!looked.is_done());
+    time.advance(101ms);
+    BOOST_TEST((looked.ec() == error::unavailable));
+    redis.attach(*server);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
