@@ -136,6 +136,7 @@ private:
         void on_subscribed() override
         {
             is_live = true;
+            is_refused = false;
             of.tell_if_live();
         }
         // Before the watch is live, some channels may bring events already, and others not yet.
@@ -146,7 +147,8 @@ private:
             hear(payload);
             of.hand_out();
         }
-        void on_interrupted() override { is_live = is_refused = false; }
+        // A channel that was refused is not asked for at once over the next connection either.
+        void on_interrupted() override { is_live = false; }
         void on_not_subscribed() override
         {
             if (!std::exchange(is_refused, true))  // it is asked for again from time to time

@@ -266,6 +266,22 @@ BOOST_AUTO_TEST_CASE(a_handler_may_own_a_watch_when_the_context_goes)
     BOOST_TEST(seen.expired());
 }
 
+BOOST_AUTO_TEST_CASE(a_gap_is_told_also_where_a_channel_is_refused)
+{
+    server->forbidden.insert("__keyspace@0__:k");
+    lock_watch const all{mutex()};
+    auto first = all.next(settled());
+    BOOST_TEST_REQUIRE(first.succeeded());
+    BOOST_TEST((first.value().what == lock_event::kind::live));
+    auto waits = all.next(settled());
+    server->pubsub_down();
+    time.advance(1s);
+    pubsub_up();
+    time.advance(100ms);
+    BOOST_TEST_REQUIRE(waits.is_done());
+    BOOST_TEST((waits.value().what == lock_event::kind::live));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace colock::test
