@@ -121,12 +121,12 @@ public:
         give_back   ///< the server or the network is always that late: others have their chance
     };
 
-    /// A grant has come, for a request that was sent then.
+    /// A grant has come.
     use use_of_grant(
-        time_point now, time_point sent, milliseconds lease, time_point resumed = time_point::min()
+        time_point now, proven_grant const& got, time_point resumed = time_point::min()
     ) noexcept
     {
-        if (!is_fresh(now, sent, lease, resumed))
+        if (!is_fresh_until(now, valid_until(got.sent, got.sure), got.lease, resumed))
             return std::exchange(was_late_, true) ? use::give_back : use::ask_again;
         was_late_ = false;
         return use::give;

@@ -146,7 +146,7 @@ void adoption::judge(request const& asked, answer const& got)
 // or the network is always that late.
 void adoption::on_moved(std::uint64_t token, decide::proven_grant const& proven)
 {
-    switch (request_.use_of_grant(clock::now(), proven.sent, first().lease, clock::resumed())) {
+    switch (request_.use_of_grant(clock::now(), proven, clock::resumed())) {
     case decide::open_request::use::ask_again: break;
     case decide::open_request::use::give_back:
         give_back();

@@ -211,7 +211,7 @@ void exclusive_lock::asker::on_granted(
     if (of_.is_empty() || of_.first().lease != asked.lease ||
         !asked.call.wants.covers(of_.first().wants))
         return;
-    switch (request_.use_of_grant(clock::now(), proven.sent, asked.lease, clock::resumed())) {
+    switch (request_.use_of_grant(clock::now(), proven, clock::resumed())) {
     case decide::open_request::use::ask_again: break;
     case decide::open_request::use::give_back: give_back(); break;
     case decide::open_request::use::give:

@@ -147,7 +147,7 @@ private:
     bool judge(attempt const&, answer const&);
     bool on_refused(attempt const&, std::int64_t ask_in, time_point sent);
 
-    void on_granted(attempt const&, std::uint64_t token, decide::proven_grant const&);
+    void on_granted(std::uint64_t token, decide::proven_grant const&);
     void on_unsynced(error_code why);
     void may_stand(attempt const&) noexcept;
     void keep_ticket(time_point alive_at);

@@ -73,6 +73,14 @@ strand_task fair_lock_state::asker::ask()
 {
     core::activity const asking{core_};
     while (who_) {
+        if (reviving_) {  // its pause was ended for that
+            missed_ = true;
+            wake_.reset();
+            sleeping_ = true;
+            co_await wake_;
+            sleeping_ = false;
+            continue;
+        }
         attempt now{*this};
         request_.want(now.call.wants);
         ++who_->attempts;
@@ -114,19 +122,17 @@ bool fair_lock_state::asker::judge(attempt const& asked, answer const& got)
             break;
         }
         [[fallthrough]];
-    case decide::outcome::kind::granted: on_granted(asked, read.last_token, proven); break;
+    case decide::outcome::kind::granted: on_granted(read.last_token, proven); break;
     }
     return false;
 }
 
 // A waiter whose grants are always late goes to the end of the queue.
-void fair_lock_state::asker::on_granted(
-    attempt const& asked, std::uint64_t token, decide::proven_grant const& proven
-)
+void fair_lock_state::asker::on_granted(std::uint64_t token, decide::proven_grant const& proven)
 {
     if (!who_)
         return;
-    switch (request_.use_of_grant(clock::now(), proven.sent, asked.lease, clock::resumed())) {
+    switch (request_.use_of_grant(clock::now(), proven, clock::resumed())) {
     case decide::open_request::use::ask_again: return;
     case decide::open_request::use::give_back: begin_anew(); return;
     case decide::open_request::use::give: break;

@@ -1,10 +1,37 @@
 #include "base/recycling.hpp"
 #include "core/core.hpp"
+#include "decide/validity.hpp"
 #include "locks/re_entry.hpp"
 
 #include <utility>
 
 namespace colock {
+
+namespace {
+
+/// As of a grant, half of the validity has to be left. It is asked for only once more, because the
+/// owner has the lock all the time.
+bool came_late(hold_state const& entered)
+{
+    return entered.current_status() == hold_state::status::held &&
+        !decide::is_fresh_until(
+               clock::now(), entered.promised_until(), entered.proven, clock::resumed()
+        );
+}
+
+error_code outcome_of(error_code ec, hold_state const& entered, ownership const& held)
+{
+    auto const margin = entered.inside->settings().loss_margin;
+    if (!ec && clock::now() >= entered.lose_at(entered.promised_until(), margin))
+        ec = error::lost;  // the answer came after its own validity
+    if (!ec && !held.is_current())
+        ec = error::lost;  // the ownership was lost in the meantime
+    return ec && entered.current_status() == hold_state::status::released
+        ? error_code{error::closed}
+        : ec;
+}
+
+}  // namespace
 
 void enter_again(
     std::shared_ptr<waiter> const& who,
@@ -25,15 +52,14 @@ void enter_again(
             enter_again(who, held, then);
             return held->abandon_hold(taken);
         }
-        auto const margin = who->inside->settings().loss_margin;
-        if (!ec && clock::now() >= taken->lose_at(taken->promised_until(), margin))
-            ec = error::lost;  // the answer came after its own validity
-        if (!ec && !held->is_current())
-            ec = error::lost;  // the ownership was lost in the meantime
-        if (ec && taken->current_status() == hold_state::status::released)
-            ec = error::closed;
+        bool const is_late = !ec && came_late(*taken);
+        if (is_late && !who->is_done() && held->is_current() && who->attempts++ == 0) {
+            enter_again(who, held, then);
+            return held->abandon_hold(taken);
+        }
+        ec = outcome_of(ec, *taken, *held);
         if (!ec && !who->is_done()) {
-            who->attempts = 1;
+            ++who->attempts;
             who->grant(taken);
             then(*who);
             return;

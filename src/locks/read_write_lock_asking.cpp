@@ -83,7 +83,7 @@ bool readers::attempt::on_granted(decide::proven_grant const& proven)
     of_.closed_ = false;
     if (!is_wanted())
         return false;
-    switch (request_.use_of_grant(clock::now(), proven.sent, who_->lease, clock::resumed())) {
+    switch (request_.use_of_grant(clock::now(), proven, clock::resumed())) {
     case decide::open_request::use::ask_again: return true;
     case decide::open_request::use::give_back:  // so that writers have a chance
         of_.closed_ = true;

@@ -98,17 +98,25 @@ BOOST_AUTO_TEST_CASE(what_was_granted_late_exists_for_its_whole_lease)
 
 BOOST_AUTO_TEST_CASE(grants_that_are_always_late_are_given_back)
 {
+    using grant = proven_grant;
     open_request one;
     auto const late = t - 9s;
-    BOOST_TEST((one.use_of_grant(t, t - 1s, 10s) == use::give));
-    BOOST_TEST((one.use_of_grant(t, late, 10s) == use::ask_again));
-    BOOST_TEST((one.use_of_grant(t, late, 10s) == use::give_back));
+    BOOST_TEST((one.use_of_grant(t, grant{t - 1s, 10s}) == use::give));
+    BOOST_TEST((one.use_of_grant(t, grant{late, 10s}) == use::ask_again));
+    BOOST_TEST((one.use_of_grant(t, grant{late, 10s}) == use::give_back));
     one.close();
-    BOOST_TEST((one.use_of_grant(t, late, 10s) == use::give_back));
-    BOOST_TEST((one.use_of_grant(t, t - 1s, 10s) == use::give));
-    BOOST_TEST((one.use_of_grant(t, late, 10s) == use::ask_again));
+    BOOST_TEST((one.use_of_grant(t, grant{late, 10s}) == use::give_back));
+    BOOST_TEST((one.use_of_grant(t, grant{t - 1s, 10s}) == use::give));
+    BOOST_TEST((one.use_of_grant(t, grant{late, 10s}) == use::ask_again));
     one.refused();
-    BOOST_TEST((one.use_of_grant(t, late, 10s) == use::ask_again));
+    BOOST_TEST((one.use_of_grant(t, grant{late, 10s}) == use::ask_again));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_proven_of_a_lease_counts)
+{
+    open_request one;
+    BOOST_TEST((one.use_of_grant(t, proven_grant{t - 1s, 10s, 3s}) == use::ask_again));
+    BOOST_TEST((one.use_of_grant(t, proven_grant{t - 1s, 10s, 7s}) == use::give));
 }
 
 BOOST_AUTO_TEST_CASE(what_may_have_been_given_back_is_for_nobody)

@@ -242,6 +242,37 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_refused_and_nothing_is_sent)
     BOOST_TEST(acquire(mutex(std::string(10'000, 'x'))).succeeded());
 }
 
+// A step of an earlier waiter may still run, and it sets a short lease.
+BOOST_AUTO_TEST_CASE(a_grant_of_which_little_is_proven_is_not_given_out)
+{
+    server->ends_old_connections = false;
+    auto& lost = server->expect(scripts::acquire);
+    auto first = acquire({.lease = 100ms});
+    auto second = acquire({.lease = 3s});
+    BOOST_TEST_REQUIRE(lost.has_come());
+    cut();
+    cancel(first);
+    auto& found = server->expect(scripts::acquire);
+    auto& asked = server->expect(scripts::acquire);
+    mend();
+    BOOST_TEST_REQUIRE(found.has_come());
+    respond(found, granted(1));
+    BOOST_TEST_REQUIRE(asked.has_come());
+    time.advance(90ms);
+    auto& again = server->expect(scripts::acquire);
+    respond(asked, granted(2));
+    BOOST_TEST(!second.is_done());
+    BOOST_TEST_REQUIRE(again.has_come());
+    server->expect(scripts::release).reply(released());
+    auto& anew = server->expect(scripts::acquire);
+    respond(again, granted(3));
+    BOOST_TEST_REQUIRE(anew.has_come());
+    respond(anew, granted(4));
+    BOOST_TEST_REQUIRE(second.succeeded());
+    BOOST_TEST(bool{second.value()});
+    server->expect(scripts::release).reply(released());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

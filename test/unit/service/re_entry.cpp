@@ -258,6 +258,25 @@ BOOST_AUTO_TEST_CASE(the_outer_may_go_while_the_inner_comes)
     server->serve = [](call const&) { return answer{answer::kind::replied, released(), {}, {}}; };
 }
 
+// The owner has the lock all the time, so it asks once more and no oftener.
+BOOST_AUTO_TEST_CASE(a_late_answer_is_asked_for_again)
+{
+    owner const me;
+    auto outer = held({.as = me});
+    auto& late = server->expect(scripts::extend);
+    auto inner = acquire({.as = me});
+    BOOST_TEST_REQUIRE(late.has_come());
+    time.advance(2'500ms);
+    auto& again = server->expect(scripts::extend);
+    respond(late, done());
+    BOOST_TEST_REQUIRE(again.has_come());
+    BOOST_TEST(!inner.is_done());
+    respond(again, done());
+    BOOST_TEST_REQUIRE(inner.succeeded());
+    BOOST_TEST((inner.value().valid_until() - time.now() >= validity / 2));
+    server->serve = [](call const&) { return answer{answer::kind::replied, done(), {}, {}}; };
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
