@@ -107,6 +107,27 @@ char const* validate_connections(config const& s) noexcept
                                                  : "key_prefix must have at most 1,000 bytes";
 }
 
+bool is_any_too_long(config const& s) noexcept
+{
+    for (auto const limit :
+         {s.poll_cap,
+          s.max_tenure,
+          s.linger,
+          s.timeout,
+          s.sync_timeout,
+          s.connect_timeout.value_or(s.lease),
+          s.silence_timeout.value_or(s.lease),
+          s.max_hold.value_or(s.lease),
+          s.warn_wait.value_or(s.lease),
+          s.warn_hold.value_or(s.lease),
+          s.vote_after.value_or(s.lease),
+          s.loss_margin.value_or(s.lease),
+          s.close_timeout.value_or(s.lease)})
+        if (limit > longest_lease)
+            return true;
+    return false;
+}
+
 char const* validate_times(config const& s) noexcept
 {
     if (s.lease < shortest_renewed_lease || s.lease > longest_lease)
@@ -129,23 +150,7 @@ char const* validate_times(config const& s) noexcept
         return "linger must not be negative";
     if (s.max_tenure < milliseconds{0})
         return "max_tenure must not be negative; 0 turns hand-over off";
-    for (auto const limit :
-         {s.poll_cap,
-          s.max_tenure,
-          s.linger,
-          s.timeout,
-          s.sync_timeout,
-          s.connect_timeout.value_or(s.lease),
-          s.silence_timeout.value_or(s.lease),
-          s.max_hold.value_or(s.lease),
-          s.warn_wait.value_or(s.lease),
-          s.warn_hold.value_or(s.lease),
-          s.vote_after.value_or(s.lease),
-          s.loss_margin.value_or(s.lease),
-          s.close_timeout.value_or(s.lease)})
-        if (limit > longest_lease)
-            return "no duration may be over ten years";
-    return nullptr;
+    return is_any_too_long(s) ? "no duration may be over ten years" : nullptr;
 }
 
 }  // namespace

@@ -393,8 +393,9 @@ void ownership::settled()
         if (inside().is_stopped())
             let_run_out();
         finish();
-    } else if (!is_gone() && !awaits_renewal() && renewal_.due_at() == never) {
-        renewal_.plan(clock::now());  // a renewal may have come due in the meantime
+    } else if (!is_gone() && !awaits_renewal()) {
+        if (renewal_.due_at() == never)
+            renewal_.plan(clock::now());  // a renewal may have come due in the meantime
         watch();
     }
     if (listener_)

@@ -284,6 +284,10 @@ private:
         return sent_->begin(lease, how().has_leases ? side::reader : side::whole);
     }
 
+    /// A reader beside a writer ends, and the next one there has the same field, which a late
+    /// release takes away: nothing is proven of that one while the release may still run.
+    bool may_have_successor() const noexcept { return how().has_leases && beside(); }
+
     /// It is answered. Returns how much of its lease that proves.
     milliseconds end_step(
         decide::lease_steps::step const&, answer const&, decide::connection_life const& on

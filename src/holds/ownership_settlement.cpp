@@ -117,7 +117,7 @@ hold_operations settlement::take_asked() noexcept { return std::exchange(asked_,
 
 void settlement::ask(std::shared_ptr<hold_operation> who)
 {
-    if (who->done)
+    if (who->done && !core_.is_stopped())  // which an alarm would keep busy
         core_.set_alarm(who->limit, clock::now() + core_.settings().timeout);
     asked_.push_back(std::move(who));
     if (!running_)
@@ -138,6 +138,8 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
         std::optional<decide::lease_steps::step> set;
         if (!now.last)
             set = of_.begin_step(now.lease);
+        else if (of_.may_have_successor())
+            set = of_.begin_step({});
         answer const got = co_await sending_.send(now.call, of_.stands_until());
         if (set)
             now.proven = of_.end_step(*set, got, now.call.on);

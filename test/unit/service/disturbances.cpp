@@ -3,6 +3,8 @@
 // What comes between the steps of a key: answers that come late or never, calls that are refused as
 // a whole.
 #include "unit/service/group.hpp"
+#include <colock/permit_semaphore.hpp>
+#include <colock/read_write_lock.hpp>
 
 namespace colock::test {
 
@@ -27,6 +29,53 @@ BOOST_AUTO_TEST_CASE(a_shorter_lease_that_was_lost_does_not_hide_a_longer_one)
     serve_again();
     mend_all();
     BOOST_TEST(!redis.is_locked("k"));
+}
+
+// The server does not end the old connection, so what was lost with it may run at any time.
+BOOST_AUTO_TEST_CASE(a_late_release_of_a_reader_leaves_the_next_one_no_right)
+{
+    server->ends_old_connections = false;
+    owner const me;
+    read_write_lock const sides{client, "k"};
+    auto writes = take(sides.write(), {.as = me});
+    auto reads = take(sides.read(), {.as = me});
+    BOOST_TEST_REQUIRE(reads.succeeded());
+    auto& late = server->expect(scripts::read_release);
+    auto released = release(reads.value());
+    BOOST_TEST_REQUIRE(late.has_come());
+    cut();
+    mend();
+    time.advance(5ms);
+    BOOST_TEST(released.succeeded());
+    auto again = take(sides.read(), {.as = me});  // with the same field
+    BOOST_TEST_REQUIRE(again.is_done());
+    BOOST_TEST((!again.succeeded() || !again.value()));
+    BOOST_TEST(bool{writes.value()});
+}
+
+BOOST_AUTO_TEST_CASE(a_late_acquire_of_permits_takes_none_that_others_have_by_now)
+{
+    server->ends_old_connections = false;
+    permit_semaphore const seats{client, "s", 3};
+    auto& late = server->expect(scripts::permit_acquire);
+    pending<permit_list> got;
+    seats.acquire_many(3, got.token());
+    time.settle();
+    BOOST_TEST_REQUIRE(late.has_come());
+    cut_all();
+    mend_all();
+    time.advance(5ms);
+    BOOST_TEST_REQUIRE(got.succeeded());
+    BOOST_TEST(got.value()[1].release(settled()).succeeded());
+    BOOST_TEST(redis.permits_out("s") == 2);
+    elsewhere other{*this};
+    permit_semaphore const theirs{other.client, "s", 3};
+    redis.attach(*other.server);
+    auto one = theirs.try_acquire(settled());
+    BOOST_TEST_REQUIRE(one.gave_something());
+    redis.run(late.seen());
+    BOOST_TEST(redis.permits_out("s") == 3);
+    BOOST_TEST(theirs.try_acquire(settled()).gave_nothing());
 }
 
 // ---- Outages -----------------------------------------------------------------------------------

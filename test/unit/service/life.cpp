@@ -303,6 +303,14 @@ BOOST_AUTO_TEST_CASE(twice_at_once_is_an_error)
     BOOST_TEST(!run.is_done());
 }
 
+BOOST_AUTO_TEST_CASE(a_release_after_it_keeps_no_context_busy)
+{
+    auto mine = held();
+    stop();
+    BOOST_TEST((release(mine).ec() == error::closed));
+    BOOST_TEST(ends_by_itself(*this, 10ms));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(service_before_run, idle)

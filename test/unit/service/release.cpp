@@ -213,6 +213,29 @@ BOOST_AUTO_TEST_CASE(a_lost_hold_is_still_released_and_says_lost)
     BOOST_TEST(server->all_came());
 }
 
+BOOST_AUTO_TEST_CASE(a_partial_one_that_is_refused_drops_no_renewal)
+{
+    owner const me;
+    auto outer = held({.as = me});
+    server->expect(scripts::extend).reply(done());
+    auto inner = acquire({.as = me});
+    BOOST_TEST_REQUIRE(inner.succeeded());
+    cut();
+    time.advance(1'100ms);  // the renewal is due, and waits for the link
+    auto& lower = server->expect(scripts::extend);
+    auto gone = release(inner.value());
+    mend();
+    BOOST_TEST_REQUIRE(lower.has_come());
+    auto& renewal = server->expect(scripts::renew);
+    lower.fail(error::server_refused);
+    time.settle();
+    BOOST_TEST((gone.ec() == error::server_refused));
+    BOOST_TEST_REQUIRE(renewal.has_come());
+    respond(renewal, done());
+    BOOST_TEST(bool{outer});
+    server->expect(scripts::release).reply(released());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
