@@ -3,6 +3,7 @@
 // Locks that copies must have: what can never be had, renewals, and releases that replicas lack.
 #include "family/kinds.hpp"
 #include "integration/replicated.hpp"
+#include "support/redis_cluster.hpp"
 #include "support/sentinel_group.hpp"
 #include <colock/countdown_latch.hpp>
 #include <colock/permit_semaphore.hpp>
@@ -189,6 +190,26 @@ BOOST_DATA_TEST_CASE(what_is_owed_is_covered_soon_without_another_step, each_ser
         co_await gate.wait();
         servers.primary.ask("DEL", pool.name());
         co_await ids.remove();
+        BOOST_TEST(co_await eventually([&] { return redis.client.stats().owed_copies == 0; }));
+    });
+}
+
+// The map tells of the replicas of each primary, and that of a new one has as many.
+BOOST_DATA_TEST_CASE(in_a_cluster_each_primary_has_its_own, each_server(), kind)
+{
+    redis_cluster cluster{kind, 3, 1};
+    lab at{cluster};
+    auto& redis = at.connect(with_copies(at, durability::all));
+    at.run([&]() -> asio::awaitable<void> {
+        for (char const* name : {"a", "b", "c", "d"}) {
+            auto held = co_await lock{redis.client, unique_name(name)}.acquire();
+            BOOST_TEST(held.replicas() == 1U);
+            co_await held.release();
+        }
+        acquire_options const two{.sync_replicas = 2};
+        auto const [ec, none] =
+            co_await lock{redis.client, unique_name("a")}.try_acquire(two, tuple);
+        BOOST_TEST((ec == error::unsupported), ec.message());
         BOOST_TEST(co_await eventually([&] { return redis.client.stats().owed_copies == 0; }));
     });
 }
