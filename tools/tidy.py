@@ -127,7 +127,7 @@ class Build:
         users = [
             unit
             for unit, parts in self.parts.items()
-            if header in parts and not unit.startswith("test/")
+            if header in parts and not unit.startswith(("test/", "build/"))
         ]
         stem = pathlib.PurePath(header).stem
 
