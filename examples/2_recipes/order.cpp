@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 using namespace asio::experimental::awaitable_operators;
 
 // [world
-/// What outlives every node. Both know a request by the id that its sender gave it, and so do the
+/// Outlives every node, as the table does. Both know a request by the id of its sender, and do the
 /// same thing once, however often they are asked.
 struct payment_provider {
     std::map<std::string, int> charged;  // by request

@@ -34,7 +34,7 @@ asio::awaitable<void> pause(std::chrono::milliseconds time)
 }
 
 // [data
-/// What the rounds change. It refuses a worker that another one has followed.
+/// The data of the rounds. It refuses a worker that another one has followed.
 struct ledger {
     std::uint64_t newest = 0;
     int rounds = 0;
