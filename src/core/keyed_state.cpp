@@ -4,14 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cstdint>
 
 namespace colock {
 
 namespace {
-
-std::atomic<std::uint64_t> last_unnamed = 0;
 
 constexpr std::array<std::string_view, 6> lock_words{
     "lock", "spin", "fenced", "fair", "read", "write"};
@@ -47,7 +43,7 @@ keyed_state::keyed_state(
 }
 
 keyed_state::keyed_state(core& inside, state_kind kind)
-    : keyed_state{inside, kind, std::to_string(++last_unnamed), 0}
+    : keyed_state{inside, kind, inside.keyed_states().unused_name(), 0}
 {}
 
 void keyed_state::stop_counting() noexcept

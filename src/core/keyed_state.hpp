@@ -6,6 +6,7 @@
 #include <colock/detail/lock_id.hpp>
 #include <colock/error.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -114,6 +115,11 @@ public:
     /// Removes it, if it is there.
     std::shared_ptr<keyed_state> remove(keyed_state&) noexcept;
 
+    /// For state that nobody looks for. Counted for each client alone: the names decide the order
+    /// in which the states are told, and a world of the simulator is the same whatever ran before
+    /// it. Any thread may ask.
+    std::string unused_name() { return std::to_string(++last_unnamed_); }
+
     /// A copy, because calls may add and drop entries.
     std::vector<std::shared_ptr<keyed_state>> all() const;
     bool is_empty() const noexcept { return known_.empty(); }
@@ -166,6 +172,7 @@ private:
     };
 
     std::unordered_set<element, hash, same, recycling_allocator<element>> known_;
+    std::atomic<std::uint64_t> last_unnamed_ = 0;
 };
 
 /// The state of this kind and name; `make` makes it if there is none.

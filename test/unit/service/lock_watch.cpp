@@ -1,7 +1,10 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // A watch on a lock: what it hears, keeps and tells, on the scripts themselves, in virtual time.
+#include "client/client_access.hpp"
+#include "core/core.hpp"
 #include "unit/harness.hpp"
+#include "unit/service/two_clients.hpp"
 #include <colock/fair_lock.hpp>
 #include <colock/lock_watch.hpp>
 #include <colock/read_write_lock.hpp>
@@ -280,6 +283,23 @@ BOOST_AUTO_TEST_CASE(a_gap_is_told_also_where_a_channel_is_refused)
     time.advance(100ms);
     BOOST_TEST_REQUIRE(waits.is_done());
     BOOST_TEST((waits.value().what == lock_event::kind::live));
+}
+
+// The names decide the order in which a client tells its states of a new connection. A simulated
+// world would be another one for what the process did before.
+BOOST_FIXTURE_TEST_CASE(the_names_of_states_do_not_depend_on_other_clients, two_clients)
+{
+    auto const names_of = [](colock::client const& at) {
+        std::vector<std::string> names;
+        for (auto const& each : detail::client_access::inside(at)->keyed_states().all())
+            names.push_back(each->name());
+        return names;
+    };
+    lock_watch const first{mutex()}, second{mutex()};
+    lock_watch const third{lock{other, "k"}}, fourth{lock{other, "k"}};
+    time.settle();
+    BOOST_TEST(names_of(client).size() == 2U);
+    BOOST_TEST(names_of(client) == names_of(other));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
