@@ -35,7 +35,7 @@ std::vector<session::question> questions_about(std::string const& key)
         {key, {"EXISTS", decide::token_counter(key)}},
         {key, plain},
         {key, shards},
-        {key, {"LRANGE", decide::wait_list(key), "0", "-1"}}};
+        {key, {"ZCOUNT", decide::wait_list(key), "-inf", "+inf"}}};
 }
 
 /// All fields of the hash, as HGETALL replies, if its first ones are a lock's. A hash of the
@@ -83,18 +83,17 @@ std::vector<std::string> channels_of(std::string const& key)
     return {decide::lock_channel(key), decide::read_write_channel(key)};
 }
 
-// The first of the wait list listens to the semaphore's own channel.
+// The first of the wait list listens to the semaphore's own channel, too.
 asio::awaitable<std::int64_t> count_permit_waiters(session& from, std::string key)
 {
     auto const channel = decide::semaphore_channel(key);
     std::vector<session::question> asked{
         {key, {"PUBSUB", "NUMSUB", channel}},
         {key, {"PUBSUB", "SHARDNUMSUB", channel}},
-        {key, {"LRANGE", decide::wait_list(key), "0", "-1"}}};
+        {key, {"ZCOUNT", decide::wait_list(key), "-inf", "+inf"}}};
     auto const answers = co_await from.ask_all(std::move(asked));
     auto const listening = sum_of(answers[0]) + sum_of(answers[1]);
-    auto const in_list = static_cast<std::int64_t>(answers[2].items.size());
-    co_return listening == 0 ? 0 : std::max(listening, in_list);
+    co_return std::max(listening, answers[2].number);
 }
 
 asio::awaitable<picture> read_picture(session& from, std::string key)
@@ -115,8 +114,9 @@ asio::awaitable<picture> read_picture(session& from, std::string key)
         p.queue.push_back(each.text);
     if (answers[listening].what == reply::kind::list) {
         // A client of the list may listen to the lock's channel, too.
-        auto const in_list = static_cast<std::int64_t>(answers[standing].items.size());
-        p.listeners = std::max(sum_of(answers[listening]) + sum_of(answers[sharded]), in_list);
+        p.listeners = std::max(
+            sum_of(answers[listening]) + sum_of(answers[sharded]), answers[standing].number
+        );
     }
     auto const found = read_owners(answers[hash]);
     if (found) {

@@ -1,23 +1,23 @@
 -- Sets how many permits each semaphore has, those that are out among them, and tells the waiters of
 -- new ones. If more are out than it shall have, fewer than none are left.
 -- KEYS for each semaphore: semaphore, the client's last change there, its leases
--- ARGV for each semaphore: permits, number of the change, life of its record in ms, channel
+-- ARGV for each semaphore: permits, number of the change, life of its record in ms, channel, wait
+--      list, how the names of the mailboxes begin
 -- Reply: a list, for each semaphore the permits that are left then; an error if the keys do not
 --        hold a semaphore.
 -- Idempotent: the record has the number and the result of the last change.
 local call, pcall = redis.call, redis.pcall
+local time
 
 -- include publish.lua
--- include wait_list_entries.lua
 -- include wait_list.lua
--- include crowd.lua
--- include tell_first.lua
+-- include tell.lua
 -- include tell_left.lua
 
 local reply = {}
 for i = 1, #KEYS / 3 do
     local semaphore, record, leases = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
-    local permits, number, life = ARGV[4 * i - 3], ARGV[4 * i - 2], ARGV[4 * i - 1]
+    local permits, number, life, channel, list, box = unpack(ARGV, 6 * i - 5, 6 * i)
     local last, result = string.match(call('get', record) or '', '^(%d+) (-?%d+)$')
     if last and tonumber(last) >= tonumber(number) then
         reply[i] = tonumber(result)
@@ -32,7 +32,7 @@ for i = 1, #KEYS / 3 do
             local more = left - (value or 0)
             call('incrby', semaphore, string.format('%.0f', more))
             if more > 0 and left > 0 then
-                tell_left(ARGV[4 * i], left, more)
+                tell_left(semaphore, channel, list, box, left)
             end
             call('set', record, number .. ' ' .. string.format('%.0f', left), 'px', life)
             reply[i] = left

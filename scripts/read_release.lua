@@ -2,25 +2,26 @@
 -- Takes each ownership's read side back. When the lock is free, tells the waiters by the channel,
 -- and of the wait list the first writer.
 -- KEYS the locks
--- ARGV for each lock: field, channel, prefix of the lease keys
+-- ARGV for each lock: field; channel; wait list; how the names of the mailboxes begin; prefix of the
+--      lease keys
 -- Reply: a list, for each lock the number of receivers, or -1 if the server refuses to publish; 0
 --        if others still hold it; false if the field is gone; an error if the key does not hold a
 --        lock.
 -- Idempotent: a repeat finds no field and does nothing.
 local call, pcall = redis.call, redis.pcall
+local time
 
 -- include depth_of.lua
 -- include lease_key.lua
 -- include longest.lua
 -- include publish.lua
--- include wait_list_entries.lua
 -- include wait_list.lua
--- include crowd.lua
--- include tell_first.lua
+-- include tell.lua
 
 local reply = {}
 for i = 1, #KEYS do
-    local lock, field, prefix = KEYS[i], ARGV[3 * i - 2], ARGV[3 * i]
+    local lock = KEYS[i]
+    local field, channel, list, box, prefix = unpack(ARGV, 5 * i - 4, 5 * i)
     local depth = pcall('hget', lock, field)
     if type(depth) ~= 'string' then
         reply[i] = depth
@@ -44,9 +45,8 @@ for i = 1, #KEYS do
         reply[i] = 0
         if free then
             call('del', lock)
-            local channel = ARGV[3 * i - 1]
             reply[i] = publish(channel, '0')
-            tell_first(wait_list(channel), channel, reply[i])
+            tell(list, box, lock, 1, reply[i])
         end
     end
 end

@@ -1,19 +1,18 @@
 -- traits: looks_around
 -- Takes one side of each read-write lock away from its holders, tells these, and the waiters.
 -- KEYS the locks
--- ARGV for each lock: side, 'read' or 'write'; channel; prefix of the lease keys; how the names of
---      the mailboxes begin
+-- ARGV for each lock: side, 'read' or 'write'; channel; wait list; how the names of the mailboxes
+--      begin; prefix of the lease keys
 -- Reply: a list, for each lock 1 if that side was held, else 0; an error if the key does not hold a
 --        lock, which stays as it is.
 -- Not idempotent: a repeat could take the lock away from a later owner, so it is sent once.
 local call, pcall = redis.call, redis.pcall
+local time
 
 -- include depth_of.lua
 -- include publish.lua
--- include wait_list_entries.lua
 -- include wait_list.lua
--- include crowd.lua
--- include tell_first.lua
+-- include tell.lua
 -- include tell_forced.lua
 
 -- The leases of all readers; the writer may be one of them.
@@ -28,7 +27,7 @@ end
 
 local reply = {}
 for i = 1, #KEYS do
-    local side, channel, prefix, box = unpack(ARGV, 4 * i - 3, 4 * i)
+    local side, channel, list, box, prefix = unpack(ARGV, 5 * i - 4, 5 * i)
     local mode = pcall('hget', KEYS[i], 'mode')
     reply[i] = type(mode) == 'table' and mode or 0
     if mode == side then
@@ -37,7 +36,7 @@ for i = 1, #KEYS do
         call('del', KEYS[i])
         tell_forced(KEYS[i], fields, box)
         local receivers = publish(channel, side == 'read' and '0' or '1')
-        tell_first(wait_list(channel), channel, receivers)
+        tell(list, box, KEYS[i], 1, receivers)
         reply[i] = 1
     end
 end

@@ -1,47 +1,47 @@
 -- traits: joins 7
--- Gives each ownership back, and tells the waiters: by the lock's channel all that listen there,
--- and of the wait list the first client alone, by a channel of its own.
+-- Gives back each ownership, or a grant that nobody wants, or a place in the wait list, whichever of
+-- them is there, and tells the waiters: by the lock's channel all that listen there, and the first of
+-- the wait list by the mailbox of its client.
 -- KEYS the locks
--- ARGV for each lock: field; channel; wait list; and the client's id if it goes to the end of the
---      list when another client was told, else ''
+-- ARGV for each lock: field; channel; wait list; how the names of the mailboxes begin; and the entry
+--      that goes to the end of the list if another one has the turn, else ''
 -- Reply: a list, for each lock the number of receivers, or -1 if the server refuses to publish; if
---        a client of the wait list was told, a list of that number and of 1 if the releasing client
---        stands in the wait list now, else 0; false if the field is gone; an error if the key does
---        not hold a lock.
--- Idempotent: a repeat finds no field and does nothing.
-local pcall = redis.pcall
+--        somebody of the wait list has the turn now, a list of that number and of the time since when
+--        that entry stands there, 0 if it does not; false if the field is gone; an error if the key
+--        does not hold a lock.
+-- Idempotent: a repeat finds neither field nor entry and does nothing.
+local call, pcall = redis.call, redis.pcall
+local time
 
 -- include publish.lua
 
--- Tells the first of a wait list: the reply. Made only if somebody waits, because making these
--- functions costs as much as releasing a lock.
-local function turns()
-    -- include wait_list_entries.lua
+-- Made only if somebody waits, because making these functions costs as much as releasing a lock.
+local function contended()
     -- include crowd.lua
-    -- include tell_first.lua
-    return function(channel, list, entry, receivers)
-        if not tell_first(list, channel, receivers) then
-            return receivers
-        end
-        local stands = entry ~= '' and join(list, entry, false)
-        return {receivers, stands and 1 or 0}
-    end
+    -- include wait_list.lua
+    -- include tell.lua
+    -- include stand.lua
+    -- include leave.lua
+    -- include is_foreign.lua
+    -- include give_way.lua
+    return give_way
 end
 
 local reply, lists = {}, {}
 for i = 1, #KEYS do
-    lists[i] = ARGV[4 * i - 1]
+    lists[i] = ARGV[5 * i - 2]
 end
 -- If the server refuses, it is not known whether somebody waits.
-local tell_next = pcall('exists', unpack(lists)) ~= 0 and turns()
+local give_way = pcall('exists', unpack(lists)) ~= 0 and contended()
 for i, lock in ipairs(KEYS) do
-    local channel, entry = ARGV[4 * i - 2], ARGV[4 * i]
-    local removed = pcall('hdel', lock, ARGV[4 * i - 3])
-    if removed == 1 then
-        local receivers = publish(channel, '0')
-        reply[i] = tell_next and tell_next(channel, lists[i], entry, receivers) or receivers
+    local field, channel, list, box, joining = unpack(ARGV, 5 * i - 4, 5 * i)
+    local removed = pcall('hdel', lock, field)
+    if type(removed) == 'table' then
+        reply[i] = removed
+    elseif give_way then
+        reply[i] = give_way(lock, removed == 1, field, channel, '0', list, box, joining)
     else
-        reply[i] = removed ~= 0 and removed
+        reply[i] = removed == 1 and publish(channel, '0')
     end
 end
 return reply

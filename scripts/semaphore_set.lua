@@ -1,22 +1,23 @@
 -- Makes each semaphore that is not there yet, and tells the waiters.
 -- KEYS for each semaphore: semaphore, the client's last change there
 -- ARGV for each semaphore: permits, or permits:life of the semaphore in ms, number of the change,
---      life of its record in ms, channel
+--      life of its record in ms, channel, wait list,
+--      how the names of the mailboxes begin
 -- Reply: a list, for each semaphore 1 if it was made, 0 if it was there.
 -- Idempotent: the record has the number and the result of the last change.
 local call = redis.call
+local time
 
 -- include publish.lua
--- include wait_list_entries.lua
 -- include wait_list.lua
--- include crowd.lua
--- include tell_first.lua
+-- include tell.lua
 -- include tell_left.lua
 
 local reply = {}
 for i = 1, #KEYS / 2 do
     local semaphore, record = KEYS[2 * i - 1], KEYS[2 * i]
-    local permits, number, life = ARGV[4 * i - 3], ARGV[4 * i - 2], ARGV[4 * i - 1]
+    local permits, number, life = ARGV[6 * i - 5], ARGV[6 * i - 4], ARGV[6 * i - 3]
+    local channel, list, box = unpack(ARGV, 6 * i - 2, 6 * i)
     local last, result = string.match(call('get', record) or '', '^(%d+) (-?%d+)$')
     if last and tonumber(last) >= tonumber(number) then
         reply[i] = tonumber(result)
@@ -30,7 +31,7 @@ for i = 1, #KEYS / 2 do
         else
             call('set', semaphore, permits)
         end
-        tell_left(ARGV[4 * i], tonumber(count or permits), tonumber(count or permits))
+        tell_left(semaphore, channel, list, box, tonumber(count or permits))
         reply[i] = 1
     end
 end

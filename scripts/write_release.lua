@@ -2,18 +2,22 @@
 -- Takes each ownership's write side back and tells the waiters, as a release does. Its owner's read
 -- side stays.
 -- KEYS the locks
--- ARGV for each lock: field with ':write'; channel, wait list and entry as in release.lua; prefix of
---      the lease keys
+-- ARGV for each lock: field with ':write', and the others as in release.lua; prefix of the lease keys
 -- Reply: as of release.lua.
--- Idempotent: a repeat finds no field and does nothing.
+-- Idempotent: as release.lua.
 local call, pcall = redis.call, redis.pcall
+local time
 
 -- include depth_of.lua
 -- include lease_key.lua
 -- include publish.lua
--- include wait_list_entries.lua
 -- include crowd.lua
--- include tell_first.lua
+-- include wait_list.lua
+-- include tell.lua
+-- include stand.lua
+-- include leave.lua
+-- include is_foreign.lua
+-- include give_way.lua
 
 -- The longest lease of the owner's read side; the lock's TTL if not all of them can be read.
 local function longest(lock, field, prefix)
@@ -27,8 +31,8 @@ end
 
 local reply = {}
 for i = 1, #KEYS do
-    local lock, field, channel = KEYS[i], ARGV[5 * i - 4], ARGV[5 * i - 3]
-    local list, entry, prefix = ARGV[5 * i - 2], ARGV[5 * i - 1], ARGV[5 * i]
+    local lock = KEYS[i]
+    local field, channel, list, box, joining, prefix = unpack(ARGV, 6 * i - 5, 6 * i)
     local removed = pcall('hdel', lock, field)
     if removed == 1 then
         -- While there is a writer, only the writer itself may read.
@@ -39,15 +43,12 @@ for i = 1, #KEYS do
         else
             call('del', lock)
         end
-        -- Where the owner reads on, the first writer learns that somebody reads now.
-        local receivers = publish(channel, '1')
-        reply[i] = receivers
-        if tell_first(list, channel, receivers) then
-            local stands = entry ~= '' and join(list, entry, false)
-            reply[i] = {receivers, stands and 1 or 0}
-        end
+    end
+    if type(removed) == 'table' then
+        reply[i] = removed
     else
-        reply[i] = removed ~= 0 and removed
+        -- Where the owner reads on, the first writer learns that somebody reads now.
+        reply[i] = give_way(lock, removed == 1, field, channel, '1', list, box, joining)
     end
 end
 return reply

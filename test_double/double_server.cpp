@@ -48,7 +48,7 @@ bool asks(std::string_view script)
 {
     return script.ends_with("acquire") ||
         is_one_of(
-               script, {"adopt", "expiring", "fair_keep", "leader_read", "semaphore_drain", "count"}
+               script, {"adopt", "look", "fair_keep", "leader_read", "semaphore_drain", "count"}
         );
 }
 

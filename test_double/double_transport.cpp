@@ -25,7 +25,7 @@ bool is_background(step const& s)
 {
     auto const name = s.what.name;
     return name.ends_with("renew") || name.ends_with("keep") || name == "permit_extend" ||
-        name == "expiring";
+        name == "look";
 }
 
 }  // namespace

@@ -229,18 +229,18 @@ struct config {
     /// and for permits.
     bool instant_notice = false;
 
-    /// The longest time that a waiter sleeps before it asks the server again, and so the cost of a
-    /// lost message. At least 10 ms. A waiter asks after 20 s at the latest, because its wait list
-    /// ends after two minutes unless it asks.
+    /// The longest time that a waiter sleeps before its client looks at the server again, and so
+    /// the cost of a lost message. At least 10 ms. More than 20 s count as 20 s.
     ///
-    /// For a name in whose wait list the client is the first, and while its subscription is live,
-    /// no message is lost. A client that waits for many such names asks for 5,000 of them a second
-    /// at most, and for each one after 20 s at the latest. But the waiter of a lock that is deleted
+    /// For a name in whose wait list the client is the first, and while its mailbox is live,
+    /// no message is lost. A client that waits for many such names looks at 5,000 of them a second
+    /// at most, and at each one after 20 s at the latest. But the waiter of a lock that is deleted
     /// without a message gets in that much later.
     milliseconds poll_cap{1'000};
 
-    /// How long a subscription outlives its last waiter; up to twice as long if that waiter was
-    /// handed the lock. If many clients wait, the subscription ends with its last waiter.
+    /// How long a subscription to the channel of a lock, semaphore or latch outlives its last
+    /// waiter. Most waits need none: a client has one mailbox for all, which stays open for a
+    /// minute.
     milliseconds linger{1'000};
 
     /// How long the client hands a lock over from one of its waiters to the next, inside the

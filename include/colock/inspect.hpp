@@ -58,9 +58,9 @@ struct lock_info {
     /// released.
     std::optional<std::chrono::milliseconds> lease{};
 
-    /// How many clients wait, as far as the server knows: the queue of a fair lock, the clients in
-    /// the wait list, or those that listen for a release. A client that
-    /// only polls is not counted.
+    /// How many clients wait, as far as the server knows: the queue of a fair lock, those in the
+    /// wait list, or those that listen to the lock's own channel, whichever are more. A client
+    /// that only polls is not counted.
     std::int64_t waiting = 0;
 
     std::int64_t value = 0;  ///< of a counter its number; the permits that are left

@@ -88,14 +88,16 @@ public:
     /// Acquires the lock. Waits for its turn if another owner holds it.
     ///
     /// \par Effects
-    ///   `scripts/acquire.lua`, one round trip if the lock is free. If the lock is held, the client
-    ///   subscribes to its channel and tries again when the subscription is confirmed. After that
-    ///   it tries on a message (clients take turns), when the holder's lease ends, and each
-    ///   `config::poll_cap`. The waiters of one client form one queue, first come first served, and
-    ///   only the head of the queue asks the server. When this client releases a hold, it hands the
-    ///   lock over to the head of its queue, mostly without a command, for at most
-    ///   `config::max_tenure`. If the options name the owner of a hold of the same lock, the call
-    ///   re-enters it with `scripts/extend.lua` and does not wait.
+    ///   `scripts/acquire.lua`, one round trip if the lock is free. If the lock is held, the same
+    ///   script puts the client into the wait list of the lock. The client tries again when a
+    ///   release tells it by its mailbox that its turn has come, when the holder's lease ends, and
+    ///   if a look each `config::poll_cap` finds the lock free. Before its first wait a client has
+    ///   no mailbox: it opens one, and tries once more when that is confirmed. The waiters of one
+    ///   client form one queue, first come first served, and only the head of the queue asks the
+    ///   server. When this client releases a hold, it hands the lock over to the head of its queue,
+    ///   mostly without a command, for at most `config::max_tenure`. If the options name the owner
+    ///   of a hold of the same lock, the call re-enters it with `scripts/extend.lua` and does not
+    ///   wait.
     /// \par Guarantees
     ///   The hold's validity is counted from before the client sent the script that took or last
     ///   renewed the lock, and at least half of it is left. Its fencing token is higher than that

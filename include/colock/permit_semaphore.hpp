@@ -210,9 +210,9 @@ public:
     /// warning in the log and `observer::no_permits_set` say so, once a wait.
     ///
     /// \par Effects
-    ///   `scripts/permit_acquire.lua`, one round trip if there is one. If not, the client
-    ///   subscribes to a channel of its own and stands in a wait list at the server. After that it
-    ///   tries when a release has told it, when the next lease ends, and each `config::poll_cap`.
+    ///   `scripts/permit_acquire.lua`, one round trip if there is one. If not, the same
+    ///   script puts the client into a wait list at the server. After that the client tries when a
+    ///   release has told it by its mailbox, when the next lease ends, and each `config::poll_cap`.
     ///   The first of the list listens to the semaphore's channel, too, where Redisson tells of
     ///   permits. The waiters of one client form one queue, first come first served, and only the
     ///   head of the queue asks the server. There is no re-entry: each call takes a permit, and

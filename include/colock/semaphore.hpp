@@ -163,9 +163,9 @@ public:
     /// warning in the log and `observer::no_permits_set` say so, once a wait.
     ///
     /// \par Effects
-    ///   `scripts/semaphore_acquire.lua`, one round trip if there are enough. If not, the client
-    ///   subscribes to a channel of its own and stands in a wait list at the server. After that it
-    ///   tries when a release has told it, and each `config::poll_cap`. The first of the list
+    ///   `scripts/semaphore_acquire.lua`, one round trip if there are enough. If not, the same
+    ///   script puts the client into a wait list at the server. After that the client tries when
+    ///   a release has told it by its mailbox, and each `config::poll_cap`. The first of the list
     ///   listens to the semaphore's channel, too, where Redisson tells of permits. The waiters of
     ///   one client form one queue, first come first served, however many permits they want, and
     ///   only the head of the queue asks the server.

@@ -9,13 +9,13 @@
 namespace colock {
 inline namespace v0_3 {
 
-/// A `lock` whose waiters try again after pauses instead of subscribing, as those of Redisson's
-/// `getSpinLock` do. It has the same key as a `lock` and Redisson's RLock, so that all of these
-/// exclude each other.
+/// A `lock` whose waiters try again after pauses instead of waiting for a message, as those of
+/// Redisson's `getSpinLock` do. It has the same key as a `lock` and Redisson's RLock, so that all
+/// of these exclude each other.
 ///
-/// Use it for locks that are seldom contended and held for a few milliseconds, where thousands of
-/// names would need too many subscriptions. Otherwise `lock` is faster and fairer: a waiter here
-/// finds the lock free only by chance.
+/// Use it where the server does not let the client subscribe, for locks that are seldom contended
+/// and held for a few milliseconds. Otherwise `lock` is faster and fairer: a waiter here finds the
+/// lock free only by chance.
 ///
 /// \par Effects
 ///   As `lock`, with the same scripts and keys, but without a subscription. After a refusal the

@@ -1,36 +1,36 @@
--- Needs `crowd`, `who_wants`, `wait_list`, `keep` and `join`.
+-- Needs `crowd` and wait_list.lua.
 
--- A release passes over entries of clients that have died. Where none comes, what joins a long list
--- takes out two of those that stand right behind the first, who has to know that it is the first.
-local function drop_dead(list, channel)
-    for _ = 1, 2 do
-        local entry = redis.pcall('lindex', list, 1)
-        if type(entry) ~= 'string' or crowd(channel .. ':' .. (who_wants(entry))) ~= 0 then
-            return
+-- A release takes out clients that have died. Where none comes, who joins a long list takes out two
+-- of those that stand behind the first, who has to know that it is the first.
+local function drop_dead(list, box)
+    local behind = redis.pcall('zrangebyscore', list, 0, '+inf', 'limit', 1, 2)
+    for _, entry in ipairs(behind) do
+        if crowd(string.sub(box, 2) .. string.match(entry, '^[^:]*')) == 0 then
+            redis.pcall('zrem', list, entry)
         end
-        redis.pcall('lrem', list, -1, entry)
     end
 end
 
--- The answer to a client that has to wait: `left`; how many wait, as far as it is known; and the sum
--- of `wakes`, 1 if the client stands in the list now, and 4 if it is the first.
-local function stand(left, wakes, entry, channel, place)
-    if place == '' then
-        return {left, crowd(channel) or 0, wakes}
+-- The entry stands in the list, where it stood before if that is known (`since`, else '0'), or behind
+-- all others; one that was told in vain, too. The list lives for ten minutes more. Returns since when
+-- it stands, 0 if the server refuses; the sum of 1 if it stands there and 2 if it is the first; and
+-- whether it stood there before.
+local function stand(list, box, entry, since)
+    local score = score_of(list, entry)
+    local stood = score and score >= 0
+    if not stood then
+        score = tonumber(since) or 0
+        if score <= 0 then
+            score = now_us()
+        end
+        if type(redis.pcall('zadd', list, digits(score), entry)) ~= 'number' then
+            return 0, 0, false
+        end
+        local length = redis.pcall('zcount', list, 0, '+inf')
+        if type(length) == 'number' and length > 64 and string.sub(box, 1, 1) == '+' then
+            drop_dead(list, box)
+        end
     end
-    local list = wait_list(channel)
-    local before = place == 'check' and redis.pcall('lpos', list, entry)
-    if type(before) == 'number' then
-        keep(list)
-        return {left, 0, wakes + (before == 0 and 5 or 1)}
-    end
-    if place == 'first' then  -- a late message may have told a client that stands there again
-        redis.pcall('lrem', list, 1, entry)
-    end
-    local length = join(list, entry, place == 'first')
-    if length and length > 64 then
-        drop_dead(list, channel)
-    end
-    local is_first = length == 1 or place == 'first'
-    return {left, length or crowd(channel) or 0, wakes + (not length and 0 or is_first and 5 or 1)}
+    redis.pcall('pexpire', list, 600000)
+    return score, first_of(list) == entry and 3 or 1, stood
 end

@@ -1,61 +1,77 @@
--- Needs `call`, `pcall` and `draw`; `holder_of`, which names the holder's field, or nothing if its
--- release does not tell the first of the wait list; and `mode`, nothing but for a read-write lock.
+-- Needs `call`, `pcall`, `time` and `draw`; and `mode`, nothing but for a read-write lock.
 -- Takes each lock, and returns the reply of the script.
 local way = ARGV[1]
 local width = way ~= '' and 2 or 1
 
--- Why the client cannot have a lock: the reply; and what is left to do in the wait list if it has
--- taken it. Both are for locks that somebody holds or waits for. Most calls have none, and making
--- these functions costs as much as taking a lock, so they are made when they are needed.
+-- Why the client can't have a lock that it has not taken yet: the reply; nothing if it can. For locks
+-- that somebody holds or waits for. Most calls have none, and making these functions costs as much as
+-- taking a lock, so they are made when they are needed.
 local function contended()
     -- include crowd.lua
-    -- include wait_list_entries.lua
+    -- include publish.lua
     -- include wait_list.lua
+    -- include tell.lua
     -- include stand.lua
-    -- include refuse.lua
-    local function refusal(lock, left, mine, field, text)
-        local place, channel = place_and_channel(text)
-        local client = client_of(field)
-        if left == -2 then
-            local behind = place == 'behind' and join(wait_list(channel), client, false)
-            return behind and {-1, behind, 3}
-        elseif mine == 0 then
-            return refuse(left, holder_of(lock), client, channel, place)
+    -- include is_foreign.lua
+    local function refusal(lock, field, list, box, since)
+        local left = call('pttl', lock)
+        local is_free, foreign = left == -2, 0
+        if is_free and since ~= '' then
+            local wanted, last = kept_for_others(list, entry_of(field))
+            is_free = wanted == 0
+            left = math.max(math.ceil((last - now_us()) / 1000), 0)
+        elseif not is_free and since ~= '' and since ~= '-' then
+            foreign = is_foreign(lock) and 4 or 0
         end
-    end
-    local function after_taking(field, text)
-        local place, channel = place_and_channel(text)
-        if place == 'check' then
-            pcall('lrem', wait_list(channel), 1, client_of(field))
+        if is_free then
+            return nil
+        elseif since == '' or since == '-' then
+            return {left, 0, 0}
         end
+        local at, place, stood = stand(list, box, entry_of(field), since)
+        if stood and foreign == 4 and place == 1 then
+            tell(list, box, lock, 1, 0)  -- the first may be dead, and hears nothing then
+        end
+        return {left, at, place + foreign}
     end
-    return refusal, after_taking
+    return refusal
 end
-local refusal, after_taking
+local refusal
 
 local reply, count = {}, #KEYS / width
 local taken  -- of locks that were all free, those taken since: one call in place of one for each
 if count >= 6 then
-    local locks = {}
+    local keys = {}
     for i = 1, count do
-        locks[i] = KEYS[width * i - width + 1]
+        keys[#keys + 1] = KEYS[width * i - width + 1]
+        if ARGV[6 * i - 1] ~= '' then
+            keys[#keys + 1] = ARGV[6 * i - 1]
+        end
     end
-    taken = pcall('exists', unpack(locks)) == 0 and {}
+    taken = pcall('exists', unpack(keys)) == 0 and {}
 end
 for i = 1, count do
     local lock = KEYS[width * i - width + 1]
-    local field, lease, place = ARGV[4 * i - 2], ARGV[4 * i - 1], ARGV[4 * i + 1]
-    local mine, left = 1, -2
+    local field, lease, tokens, list, box, since = unpack(ARGV, 6 * i - 4, 6 * i + 1)
+    -- 1 unless the lock is held by others or waited for, or an error; and how many of lock and list
+    -- there are.
+    local mine, there, refused = 1, 0, nil
     if not taken or taken[lock] then
-        left = call('pttl', lock)
+        if list ~= '' then
+            there = pcall('exists', lock, list)
+        end
+        if list == '' or type(there) == 'table' then
+            there = call('exists', lock)
+        end
+        if there ~= 0 then
+            mine = pcall('hexists', lock, field)
+        end
     end
-    if left ~= -2 then
-        mine = pcall('hexists', lock, field)
+    if mine == 0 then
+        refusal = refusal or contended()
+        refused = refusal(lock, field, list, box, since)
+        mine = 1
     end
-    if not refusal and (mine == 0 or place ~= '') then
-        refusal, after_taking = contended()
-    end
-    local refused = refusal and refusal(lock, left, mine, field, place)
     if refused then
         reply[i] = refused
     elseif mine ~= 1 then
@@ -64,7 +80,7 @@ for i = 1, count do
         -- Calls that can fail come before calls that take: the counter first.
         local token = 0
         if way ~= '' then
-            token = draw(KEYS[2 * i], ARGV[4 * i], way)
+            token = draw(KEYS[2 * i], tokens, way)
         end
         if type(token) == 'number' then
             if mode then
@@ -79,8 +95,8 @@ for i = 1, count do
             if set ~= 1 then  -- refused: a lock without a lease must not stay
                 pcall('hdel', lock, field, mode and 'mode' or field)
                 token = set
-            elseif place ~= '' then
-                after_taking(field, place)
+            elseif there ~= 0 and list ~= '' then
+                pcall('zrem', list, string.match(field, '^[^:]*:[^:]*') or field)
             end
         end
         reply[i] = token

@@ -1,26 +1,55 @@
--- Needs `find` and `sub`.
--- The list of the clients that wait for a lock, to write, or for permits, in the order of their
--- turns. It lies in the key's slot, and the key's channel says its name. It is no key of the call, so
--- that a lock can be taken and released where the server refuses the list or moves the slot.
-local function wait_list(channel)
-    local at, last = find(channel, 'redisson_lock__channel:', 1, true)
-    if at ~= 1 then  -- the first one is the channel's own word: a later one is of the lock's name
-        for _, word in ipairs({'redisson_rwlock:', 'redisson_sc:'}) do
-            local first, final = find(channel, word, 1, true)
-            if first and first < (at or first + 1) then
-                at, last = first, final
-            end
-        end
-    end
-    local list = 'colock_wait:' .. sub(channel, (last or 0) + 1)
-    return (at or 1) == 1 and list or sub(channel, 1, at - 1) .. list
+-- Needs `time`, the answer to TIME, or nothing if the script has not asked yet.
+-- The list of those who wait for a key is a sorted set. An entry is `client:number`, and
+-- `client:number:permits` if it wants several permits. Its score is the time in microseconds since
+-- which it stands there; of one that was told its turn, the time until which the turn is kept for
+-- it, with a minus sign. It lies in the key's slot, but is no key of the call, so that a lock can be
+-- taken and released where the server refuses the list or moves the slot.
+local grace = 100000
+
+local function digits(number)
+    return string.format('%.0f', number)
 end
 
--- The place and the lock's channel that 'place:channel' names; twice '' if it is empty.
-local function place_and_channel(text)
-    if text == '' then
-        return '', ''
+-- The server's time in microseconds.
+local function now_us()
+    time = time or redis.call('time')
+    return time[1] * 1000000 + time[2]
+end
+
+-- The entry of an ownership with this field.
+local function entry_of(field)
+    return string.match(field, '^[^:]*:[^:]*') or field
+end
+
+local function wanted_by(entry)
+    return tonumber(string.match(entry, '^[^:]*:[^:]*:(%d+)$')) or 1
+end
+
+-- When the entry has joined, or its turn ends, with a minus sign; nothing if it is not there.
+local function score_of(list, entry)
+    return tonumber((redis.pcall('zscore', list, entry)))
+end
+
+-- A time that lies further ahead was set by a clock that was.
+local function is_kept(score)
+    return -score > now_us() and -score <= now_us() + grace
+end
+
+-- The first of those who were not told.
+local function first_of(list)
+    return redis.pcall('zrangebyscore', list, 0, '+inf', 'limit', 0, 1)[1]
+end
+
+-- How many the others want whose turn is kept, and until when the last of these is.
+local function kept_for_others(list, entry)
+    local least, most = digits(-now_us() - grace), '(' .. digits(-now_us())
+    local found = redis.pcall('zrangebyscore', list, least, most, 'withscores')
+    local wanted, last = 0, 0
+    for i = 1, #found, 2 do
+        if found[i] ~= entry then
+            wanted = wanted + wanted_by(found[i])
+            last = math.max(last, -found[i + 1])
+        end
     end
-    local colon = find(text, ':', 1, true) or 1
-    return sub(text, 1, colon - 1), sub(text, colon + 1)
+    return wanted, last
 end

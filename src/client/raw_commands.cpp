@@ -52,10 +52,12 @@ void release_of(
         how.queue_keys(id.name, prefix),
         {std::move(field), how.channel(id.name, prefix)},
         true};  // a second one would find nothing, and say that it was not held
-    if (how.names_place()) {
+    if (how.tells_list) {
         about.arguments.push_back(decide::wait_list(id.name, prefix));
-        about.arguments.emplace_back();  // it joins no list
+        about.arguments.push_back(inside->mailbox_argument(decide::slot_of(id.name)));
     }
+    if (how.tells_list && !how.has_leases)
+        about.arguments.emplace_back();  // nobody joins the list
     about.keys.insert(about.keys.begin(), id.name);
     if (auto more = how.release_argument(id.name, prefix); !more.empty())
         about.arguments.push_back(std::move(more));

@@ -214,6 +214,13 @@ public:
     /// follows.
     std::string mailbox_prefix(unsigned slot) const;
 
+    /// The same as scripts that tell turns take it: behind a + if the server counts all receivers
+    /// of a message, else behind a *.
+    std::string mailbox_argument(unsigned slot) const
+    {
+        return (transport().counts_receivers() ? "+" : "*") + mailbox_prefix(slot);
+    }
+
     /// In [0, 1).
     double jitter() noexcept
     {

@@ -35,8 +35,7 @@ keyed_state::keyed_state(
     , name_{std::move(name)}
     , slot_{slot ? *slot : decide::slot_of(name_)}
     , kind_{kind}
-    , is_counted_{
-          kind != state_kind::group && kind != state_kind::watch && kind != state_kind::leave}
+    , is_counted_{kind != state_kind::group && kind != state_kind::watch}
 {
     if (is_counted_)
         ++core_.count.keys;
@@ -85,6 +84,20 @@ bool keyed_state_registry::forced(std::string_view name, std::uint64_t number) c
     return has_it;
 }
 
+void keyed_state_registry::on_turn(
+    std::string_view name, std::uint64_t number, std::uint64_t listening
+) const
+{
+    auto const tell = [&](state_kind kind) {
+        if (auto* const found = find(kind, name))
+            found->on_turn(number, listening);
+    };
+    for (std::size_t i = 0; i != lock_words.size(); ++i)
+        tell(static_cast<state_kind>(i));
+    tell(state_kind::semaphore);
+    tell(state_kind::permit_semaphore);
+}
+
 std::vector<std::shared_ptr<keyed_state>> keyed_state_registry::all() const
 {
     std::vector<std::shared_ptr<keyed_state>> copy;
@@ -103,6 +116,13 @@ void keyed_state_registry::on_reached(slot_filter const& mine)
     for (auto const& each : all())
         if (mine(each->slot()))
             each->on_reached();
+}
+
+void keyed_state_registry::on_mailbox(slot_filter const& mine)
+{
+    for (auto const& each : all())
+        if (may_be_told(each->kind()) && mine(each->slot()))
+            each->on_mailbox();
 }
 
 void keyed_state_registry::tell(presence& to) const

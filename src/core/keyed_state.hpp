@@ -30,7 +30,6 @@ enum class state_kind : unsigned char {
     updates,
     group,
     watch,
-    leave,
     adoption
 };
 
@@ -42,6 +41,12 @@ constexpr state_kind state_of(detail::lock_kind kind) noexcept
 constexpr bool is_lock(state_kind kind) noexcept
 {
     return kind <= state_of(detail::lock_kind::write);
+}
+
+/// Its client may have letters about it.
+constexpr bool may_be_told(state_kind kind) noexcept
+{
+    return is_lock(kind) || kind == state_kind::semaphore || kind == state_kind::permit_semaphore;
 }
 
 /// The word for it in a client's report.
@@ -73,6 +78,15 @@ public:
 
     /// Somebody has forced the lock. True if this state has the ownership with that number.
     virtual bool on_forced(std::uint64_t /*number*/) { return false; }
+
+    /// It is the turn of the request with that number; so many listen to the key's own channel.
+    virtual void on_turn(std::uint64_t /*number*/, std::uint64_t /*listening*/) {}
+
+    /// The mailbox of its slot is live or is not any more.
+    virtual void on_mailbox() {}
+
+    /// Its first acquire sleeps, and a message wakes it.
+    virtual bool awaits_message() const noexcept { return false; }
 
     /// Tells the client's report what it holds and the acquires that wait.
     virtual void tell(presence&) const {}
@@ -128,17 +142,21 @@ public:
     /// Somebody has forced the lock of this name: true if one of its kinds has that ownership.
     bool forced(std::string_view name, std::uint64_t number) const;
 
-    /// For the slot of each lock that is held or waited for.
+    /// It is the turn of a request of this name.
+    void on_turn(std::string_view name, std::uint64_t number, std::uint64_t listening) const;
+
+    /// For the slot of each lock or semaphore that is held or waited for.
     template <class Call>
-    void for_each_lock_in_use(Call const& call) const
+    void for_each_in_use(Call const& call) const
     {
         for (auto const& each : known_)
-            if (is_lock(each->kind()) && each->is_in_use())
+            if (may_be_told(each->kind()) && each->is_in_use())
                 call(each->slot());
     }
 
     // The same call for all of them.
     void on_reached(slot_filter const&);
+    void on_mailbox(slot_filter const&);
     void tell(presence&) const;
     void end_waiters(error_code why);
     void forget();

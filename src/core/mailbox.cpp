@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <utility>
 
 namespace colock {
 
@@ -15,7 +17,11 @@ constexpr std::chrono::minutes unused{1};
 
 }  // namespace
 
-mailbox::mailbox(core& owner) : core_{owner}, look_{[this] { look(); }} {}
+mailbox::mailbox(core& owner)
+    : core_{owner}
+    , look_{[this] { look(); }}
+    , news_{[this] { tell_news(); }}
+{}
 
 unsigned mailbox::key_of(unsigned slot) const noexcept
 {
@@ -31,7 +37,8 @@ void mailbox::open(unsigned slot)
     if (is_new) {
         ++core_.count.mailboxes;
         at->second.channel = core_.mailbox_prefix(slot) + core_.uuid();
-        core_.subscriptions().add(at->second.channel, at->second);
+        if (core_.subscriptions().add(at->second.channel, at->second))
+            at->second.change(true, false);
     }
     if (!look_.is_set())
         core_.set_alarm(look_, clock::now() + unused);
@@ -41,6 +48,24 @@ void mailbox::start()
 {
     if (is_open())
         core_.set_alarm(look_, clock::now() + unused);
+}
+
+// It may be opened in the middle of any step, and those who hear of it may begin others.
+void mailbox::box::change(bool is_live, bool is_refused)
+{
+    now = {is_live, is_refused, ++of.changes_};
+    is_news = true;
+    if (of.core_.has_links())
+        of.core_.set_alarm(of.news_, clock::now());
+}
+
+void mailbox::tell_news()
+{
+    std::set<unsigned> keys;
+    for (auto& [key, which] : open_)
+        if (std::exchange(which.is_news, false))
+            keys.insert(key);
+    core_.keyed_states().on_mailbox([&](unsigned slot) { return keys.contains(key_of(slot)); });
 }
 
 auto mailbox::close(boxes::iterator which) -> boxes::iterator
@@ -54,7 +79,7 @@ auto mailbox::close(boxes::iterator which) -> boxes::iterator
 
 void mailbox::close()
 {
-    look_.clear();
+    stop();
     for (auto at = open_.begin(); at != open_.end();)
         at = close(at);
 }
@@ -65,7 +90,7 @@ void mailbox::look()
     auto const now = clock::now();
     auto const is_unused = [now](auto const& each) { return now - each.second.used >= unused; };
     if (std::ranges::any_of(open_, is_unused))
-        core_.keyed_states().for_each_lock_in_use([&](unsigned slot) {
+        core_.keyed_states().for_each_in_use([&](unsigned slot) {
             if (auto const at = open_.find(key_of(slot)); at != open_.end())
                 at->second.used = now;
         });
@@ -78,7 +103,11 @@ void mailbox::look()
 void mailbox::read(std::string_view payload)
 {
     auto const got = decide::letter::read(payload);
-    if (got && !core_.keyed_states().forced(got->name, got->number))
+    if (!got)
+        return;
+    if (got->what == decide::letter::kind::turn)
+        core_.keyed_states().on_turn(got->name, got->number, got->listening);
+    else if (!core_.keyed_states().forced(got->name, got->number))
         last_unknown_ = got->number;
 }
 

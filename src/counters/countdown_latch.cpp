@@ -19,7 +19,7 @@ public:
     {}
 
     void begin(waiter const&) override {}
-    script_call::request ask(std::string_view) const override
+    script_call::request ask(listed const&) const override
     {
         return {&scripts::count, {name_}, {}};
     }
@@ -33,6 +33,7 @@ public:
     }
 
     time_point open_until(decide::open_request const&, time_point) const override { return never; }
+    bool has_list() const noexcept override { return false; }
     bool asks_for_all() const noexcept override { return true; }
     bool fits(waiter const& first, decide::open_request const&) const override
     {
@@ -45,7 +46,7 @@ public:
             from.take_first()->grant();
     }
 
-    std::optional<script_call::request> undo() override { return {}; }
+    std::optional<script_call::request> undo(std::string const&) override { return {}; }
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ permit_queue::permit_queue(
 )
     : wait_queue{inside, kind, std::move(name)}
     , protocol_{std::move(how)}
-    , wait_{inside, *this, wake_, [this](std::string_view payload) { on_message(payload); }}
+    , wait_{inside, *this, protocol_->has_list(), wake_, [this](std::string_view) { on_message(); }}
     , sleep_{[this] { wake(); }}
     , sending_{inside}
 {}
@@ -107,9 +107,11 @@ void permit_queue::on_reached()
         sending_.withdraw();
 }
 
-bool permit_queue::is_expired() const
+std::string permit_queue::entry() const
 {
-    return request_.is_open() && !request_.stands(clock::now());
+    return request_.is_listed()
+        ? decide::list_entry(core_.field(protocol_->number()), protocol_->wanted())
+        : std::string{};
 }
 
 permit_queue::action permit_queue::decide_next()
@@ -119,7 +121,7 @@ permit_queue::action permit_queue::decide_next()
         return found;
     if (protocol_->may_be_out_for_good())
         note_unreturned(error::unavailable);
-    request_.close();
+    request_.run_out();
     return next_action();
 }
 
@@ -170,13 +172,19 @@ std::optional<script_call::request> permit_queue::script_for(action next)
     calls_ = core_.last_arrival();
     undoing_ = next == action::undo;
     if (undoing_)
-        return protocol_->undo();
-    if (next == action::begin) {
+        return protocol_->undo(entry());
+    if (next == action::begin)
         protocol_->begin(first());
-        wait_.stand_for(protocol_->wanted());
-    }
+    protocol_->set_total(first().total);
     count_attempt();
-    return protocol_->ask(wait_.place(first().once));
+    asked_at_ = core_.mailbox().of(slot());
+    is_named_ = protocol_->has_list() && !first().once && asked_at_.is_live;
+    if (is_named_)
+        request_.lists();
+    auto since = is_named_ ? std::to_string(wait_.place.since()) : std::string{wait_place::none};
+    if (first().once || asked_at_.is_refused)
+        since.clear();
+    return protocol_->ask({std::move(since), entry()});
 }
 
 // Each pass of the loop asks the server once for the first in the queue, or gives back what nobody
@@ -185,7 +193,6 @@ strand_task permit_queue::contend()
 {
     core::activity const contending{core_};
     contending_ = true;
-    wait_.begin();
     for (auto next = decide_next(); next != action::none; next = decide_next()) {
         if (next == action::give) {
             protocol_->give(*this, std::exchange(request_, {}).sent());
@@ -231,7 +238,7 @@ void permit_queue::ask_copies(step& call, action which) const
 
 void permit_queue::end_contending()
 {
-    wait_.end();
+    wait_.place.over();
     contending_ = false;
     keyed_state::unregister();
 }
@@ -254,16 +261,17 @@ bool permit_queue::conclude_request(answer const& got, decide::copies const& wan
     case decide::outcome::kind::lost: break;
     case decide::outcome::kind::failed: end_arrived(calls_, is.why); break;
     case decide::outcome::kind::unsynced:
-        wait_.granted();
+        wait_.place.over();
         request_.undo_lost();  // it is given back first; the wait for the copies was the pause
         if (!is_empty() && (first().once || is.why != error::not_replicated))
             dismiss(first(), is.why);
         break;
-    case decide::outcome::kind::granted: wait_.granted(); break;
+    case decide::outcome::kind::granted: wait_.place.over(); break;
     case decide::outcome::kind::refused:
-        wait_.refused(read, [this] { return protocol_->channel(); });
         request_.refused(protocol_->may_be_out_for_good());
-        return !request_.is_open() && on_refused(read);
+        if (request_.is_open())  // it has not run until now
+            request_.may_stand_until(protocol_->open_until({}, got.sent));
+        return on_refused(read);
     }
     return false;
 }
@@ -272,6 +280,7 @@ bool permit_queue::conclude_undo(answer const& got)
 {
     // The undo stays due across a stop of the client, which may run again, and while the server
     // refuses the connection or the script. Nobody waits for that: those behind it get the error.
+    bool const is_just_a_place = !request_.is_open();
     switch (got.what) {
     case answer::kind::lost: request_.undo_lost(); break;
     case answer::kind::withdrawn:
@@ -279,11 +288,16 @@ bool permit_queue::conclude_undo(answer const& got)
     case answer::kind::failed:
         if (got.ec == error::closed && is_unsent(got))
             break;
+        if (is_just_a_place && core_.refusal()) {
+            request_.close();
+            break;
+        }
         if (is_unsent(got) || got.passing) {
             end_arrived(calls_, got.ec);
             return core_.is_stopped();  // then until it runs again and reaches the server
         }
-        note_unreturned(why_unanswered(got, core_.is_stopped()));
+        if (!is_just_a_place)
+            note_unreturned(why_unanswered(got, core_.is_stopped()));
         [[fallthrough]];
     case answer::kind::replied: request_.close();
     }
@@ -308,7 +322,7 @@ bool permit_queue::on_refused(decide::acquire_answer const& refused)
         tell_absent();
     else
         is_told_absent_ = false;
-    if (wait_.hears_anew(refused))
+    if (wait_.place.refused(refused, is_named_, asked_at_, [this] { return protocol_->channel(); }))
         return false;
     wait_.expect(refused.pttl);
     return sleep(wait_.next());
@@ -325,9 +339,9 @@ bool permit_queue::sleep(time_point longest)
 }
 
 // The poll cap counts from now, because this message was not lost.
-void permit_queue::on_message(std::string_view payload)
+void permit_queue::on_message()
 {
-    wait_.note_message(payload, is_empty() ? never : first().deadline());
+    wait_.note_message();
     if (sleeping_)
         sleep(wait_.next());
 }

@@ -49,15 +49,25 @@ public:
         /// until the next one.
         virtual void begin(waiter const& first) = 0;
 
-        /// The script of the request, for the first time and for repeats. `place`: the client's in
-        /// the wait list at the server, if it has to wait.
-        virtual script_call::request ask(std::string_view place) const = 0;
+        /// The place of a request in the wait list, as scripts take it.
+        struct listed {
+            std::string since;  ///< as of acquire.lua
+            std::string entry;  ///< "" before it may have stood there
+        };
 
-        /// How many permits the request wants; zero if its kind has no wait list.
+        /// The script of the request, for the first time and for repeats.
+        virtual script_call::request ask(listed const&) const = 0;
+
+        /// Whether its waiters stand in a wait list at the server.
+        virtual bool has_list() const noexcept { return true; }
+
+        /// The number of the request, and how many permits it wants.
+        virtual std::uint64_t number() const noexcept { return 0; }
         virtual std::int64_t wanted() const noexcept { return 0; }
 
         /// How many permits there are by the caller of the request; zero if that has not said.
-        virtual std::int64_t total() const noexcept { return 0; }
+        std::int64_t total() const noexcept { return total_; }
+        void set_total(std::int64_t total) noexcept { total_ = total; }
         virtual decide::acquire_answer read(decide::reply const&) const = 0;
 
         /// The time until which the request may be repeated or undone, if it was sent then, and the
@@ -79,12 +89,17 @@ public:
         /// queue.
         virtual void give(permit_queue&, time_point sent) = 0;
 
-        /// The script that undoes the open request; nothing if the request takes nothing.
-        virtual std::optional<script_call::request> undo() = 0;
+        /// The script that undoes the open request, and gives up its place; nothing if the request
+        /// takes nothing.
+        virtual std::optional<script_call::request> undo(std::string const& entry) = 0;
 
     protected:
+        std::string list() const { return decide::wait_list(name_, core_.settings().key_prefix); }
+        std::string box() const { return core_.mailbox_argument(decide::slot_of(name_)); }
+
         core& core_;
         std::string const name_;
+        std::int64_t total_ = 0;
 
     private:
         channel_of channel_of_;
@@ -107,6 +122,17 @@ public:
     // ---- For the core --------------------------------------------------------------------------
 
     void on_reached() override;
+    bool awaits_message() const noexcept override { return sleeping_ && wait_.place.can_be_told(); }
+    void on_turn(std::uint64_t number, std::uint64_t) override
+    {
+        if (contending_ && protocol_->number() == number)
+            wake();
+    }
+    void on_mailbox() override
+    {
+        if (sleeping_ && wait_.place.is_out_of_date() && core_.mailbox().of(slot()).is_settled())
+            wake();
+    }
     void end_waiters(error_code) override;
 
 private:
@@ -119,12 +145,13 @@ private:
     bool conclude_undo(answer const&);
     void ask_copies(step&, action) const;
     bool on_refused(decide::acquire_answer const&);
+    std::string entry() const;
     bool sleep(time_point longest);
 
     action next_action();
     action decide_next();
     std::optional<script_call::request> script_for(action next);
-    bool is_expired() const;
+    bool is_expired() const { return request_.is_open() && !request_.stands(clock::now()); }
     void note_unreturned(error_code why);
     bool share_total(waiter& from);
     void tell_others(std::int64_t permits);
@@ -135,12 +162,14 @@ private:
     void ask_for_next();
     void wake() { wake_.set(true); }
 
-    void on_message(std::string_view payload);
+    void on_message();
 
     std::unique_ptr<protocol> protocol_;
     decide::open_request request_;
     event<bool> wake_;
     permit_wait wait_;
+    mailbox::state asked_at_{};  ///< when the step under way was sent
+    bool is_named_ = false;      ///< it takes a place
     decide::alarm_queue::alarm sleep_;
     reliable sending_;
     decide::copies has_;  ///< of what the open request has taken

@@ -34,7 +34,6 @@ public:
     void begin(waiter const& first) override
     {
         permits_ = first.permits;
-        total_ = first.total;
         lease_ = first.lease;
         ids_.clear();
         for (std::int64_t i = 0; i != permits_; ++i) {
@@ -45,24 +44,27 @@ public:
         }
     }
 
+    std::uint64_t number() const noexcept override { return first_number_; }
     std::int64_t wanted() const noexcept override { return permits_; }
-    std::int64_t total() const noexcept override { return total_; }
 
-    script_call::request ask(std::string_view place) const override
+    script_call::request ask(listed const& place) const override
     {
         return {
             &scripts::permit_acquire,
             {name_, leases_},
             {ids_,
              std::to_string(lease_.count()),
-             decide::place_and_channel<std::string>(place, channel()),
-             place.empty() ? std::string{} : core_.uuid(),
+             channel(),
+             list(),
+             box(),
+             place.since,
+             place.entry,
              total_ == 0 ? std::string{} : std::to_string(total_)}};
     }
 
     decide::acquire_answer read(decide::reply const& got) const override
     {
-        return decide::read_permit(got, true);
+        return decide::read_permit(got);
     }
 
     // After their lease, which begins when the server runs the script, the permits come back
@@ -98,15 +100,15 @@ public:
         first->grant(permits);
     }
 
-    std::optional<script_call::request> undo() override
+    std::optional<script_call::request> undo(std::string const& entry) override
     {
-        return script_call::request{&scripts::permit_release, {name_, leases_}, {ids_, channel()}};
+        return script_call::request{
+            &scripts::permit_release, {name_, leases_}, {ids_, channel(), list(), box(), entry}};
     }
 
 private:
     std::string leases_;
     std::int64_t permits_ = 0;
-    std::int64_t total_ = 0;
     std::uint64_t first_number_ = 0;  ///< of the ownerships, which count on from here
     std::string ids_;                 ///< one after the other
     milliseconds lease_{};

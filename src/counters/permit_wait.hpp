@@ -1,59 +1,37 @@
 #pragma once
 
-#include "core/subscription_manager.hpp"
-#include "decide/crowd.hpp"
+#include "core/core.hpp"
 #include "decide/reply.hpp"
-#include "waiting/wait_list.hpp"
+#include "waiting/wait_place.hpp"
 
 #include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace colock {
 
-/// How the first of a queue for permits waits after a refusal: the client's place in the wait list
-/// at the server, the channel of the semaphore or latch, and the time until it is worth asking.
-class permit_wait final :
-    private subscription_manager::listener,
-    private wait_list::waiting_client {
+/// How the first of a queue for permits waits after a refusal: its place in the wait list at the
+/// server, and the time until it is worth asking.
+class permit_wait final {
 public:
-    /// `wake` ends a sleep. `on_message` gets those of the channel.
+    /// `wake` ends a sleep. `heard` gets the messages of the channel.
     permit_wait(
-        core&,
+        core& inside,
         keyed_state const& whose,
+        bool has_list,
         event<bool>& wake,
-        std::function<void(std::string_view payload)> on_message
-    );
+        std::function<void(std::string_view payload)> heard
+    )
+        : place{inside, whose, has_list, wake, std::move(heard)}
+        , core_{inside}
+    {}
 
-    /// A wait begins.
-    void begin() noexcept { others_.begin_wait(); }
-
-    /// Nobody waits here any more.
-    void end();
-
-    // ---- An attempt ----------------------------------------------------------------------------
-
-    /// The attempt is for so many permits; zero where there is no wait list.
-    void stand_for(std::int64_t permits);
-
-    /// The place to name in an attempt that is about to be sent.
-    std::string_view place(bool once);
-
-    /// Forgets the messages from before the attempt.
-    void begin_attempt() noexcept { heard_ = never; }
-
-    void granted() noexcept;
-
-    /// `make_channel` says which channel to listen to, if that is not known yet.
-    void refused(decide::acquire_answer const&, std::function<std::string()> const& make_channel);
-
-    /// Subscribes as the refusal requires. True if a message may have been missed until now, so
-    /// that the client has to ask once more.
-    bool hears_anew(decide::acquire_answer const&);
-
-    // ---- The sleep -----------------------------------------------------------------------------
+    /// An attempt is about to be sent: what was heard before is out of date.
+    void begin_attempt() noexcept
+    {
+        heard_ = never;
+        place.begin_attempt();
+    }
 
     /// There may be something at that time, in ms from now, though nobody tells; none if negative.
     void expect(std::int64_t in);
@@ -64,29 +42,15 @@ public:
     /// When to ask because of a message.
     time_point heard() const noexcept { return heard_; }
 
-    /// A message, in a wait that ends at `deadline`.
-    void note_message(std::string_view payload, time_point deadline);
+    /// A message.
+    void note_message();
+
+    wait_place place;
 
 private:
-    void unsubscribe();
-    void on_subscribed() override { wake_.set(true); }
-    void on_message(std::string_view payload) override { on_message_(payload); }
-    void on_interrupted() override {}  // the poll cap serves until it is confirmed again
-    void on_turn(unsigned) override { wake_.set(true); }
-    void on_unheard() override {}  // as above
-
     core& core_;
-    keyed_state const& whose_;
-    event<bool>& wake_;
-    std::function<void(std::string_view)> on_message_;
-    std::string channel_;              ///< once it had to wait
-    std::optional<wait_list> list_{};  ///< as above
-    std::string_view asked_{};         ///< the place that the attempt has named
-    std::int64_t permits_ = 0;
-    decide::crowd others_;
     time_point heard_ = never;
     time_point until_ = never;  ///< when it may change though nobody tells
-    bool subscribed_ = false;
 };
 
 }  // namespace colock

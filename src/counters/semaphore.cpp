@@ -25,13 +25,12 @@ public:
     {
         number_ = core_.next_number();
         permits_ = first.permits;
-        total_ = first.total;
     }
 
+    std::uint64_t number() const noexcept override { return number_; }
     std::int64_t wanted() const noexcept override { return permits_; }
-    std::int64_t total() const noexcept override { return total_; }
 
-    script_call::request ask(std::string_view place) const override
+    script_call::request ask(listed const& place) const override
     {
         return {
             &scripts::semaphore_acquire,
@@ -39,14 +38,17 @@ public:
             {std::to_string(permits_),
              std::to_string(number_),
              decide::record_life_text(),
-             decide::place_and_channel<std::string>(place, channel()),
-             place.empty() ? std::string{} : core_.uuid(),
+             channel(),
+             list(),
+             box(),
+             place.since,
+             place.entry,
              total_ == 0 ? std::string{} : std::to_string(total_)}};
     }
 
     decide::acquire_answer read(decide::reply const& got) const override
     {
-        return decide::read_permit(got, false);
+        return decide::read_permit(got);
     }
 
     // As long as the server still knows whether the request has run.
@@ -69,7 +71,7 @@ public:
         first->grant();
     }
 
-    std::optional<script_call::request> undo() override
+    std::optional<script_call::request> undo(std::string const& entry) override
     {
         return script_call::request{
             &scripts::semaphore_undo,
@@ -78,14 +80,16 @@ public:
              std::to_string(core_.next_number()),
              std::to_string(permits_),
              decide::record_life_text(),
-             channel()}};
+             channel(),
+             list(),
+             box(),
+             entry}};
     }
 
 private:
     std::string record_;
     std::uint64_t number_ = 0;
     std::int64_t permits_ = 0;
-    std::int64_t total_ = 0;
 };
 
 template <class Handler>

@@ -18,6 +18,14 @@ bool is_sum(scripts::script const& what) noexcept
         &what == &scripts::latch_count_down;
 }
 
+/// Changes that bring permits.
+bool tells_list(scripts::script const& what) noexcept
+{
+    return &what == &scripts::semaphore_release || &what == &scripts::semaphore_release_existing ||
+        &what == &scripts::semaphore_set || &what == &scripts::permit_return ||
+        &what == &scripts::permit_set;
+}
+
 }  // namespace
 
 update::update(core_ptr c, request what)
@@ -121,6 +129,10 @@ script_call::request update_queue::next_step() const
          std::to_string(now_.number),
          decide::record_life_text(),
          any.channel ? any.channel(name(), prefix) : std::string{}}};
+    if (tells_list(any.what)) {
+        made.arguments.push_back(decide::wait_list(name(), prefix));
+        made.arguments.push_back(core_.mailbox_argument(slot()));
+    }
     if (any.has_leases)
         made.keys.push_back(decide::permit_leases(name(), prefix));
     return made;

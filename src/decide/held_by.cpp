@@ -184,7 +184,7 @@ std::vector<question> questions_about(std::string const& key, std::string_view p
         {key, {"HSCAN", key, "0", "COUNT", most_holders}},
         {key, {"PTTL", key}},
         {key, {"LRANGE", fair.queue, "0", "-1"}},
-        {key, {"LRANGE", wait_list(key, prefix), "0", "-1"}},
+        {key, {"ZCOUNT", wait_list(key, prefix), "-inf", "+inf"}},
         {key, {"EXISTS", token_counter(key, prefix)}},
         {key, std::move(numsub)},
         {key, std::move(shards)},
@@ -201,8 +201,9 @@ error_code read_lock_info(std::vector<reply> const& answers, lock_info& into)
     for (auto const wanted : {hash, ttl})
         if (is_refused(answers[wanted]))
             return error::server_refused;
-    auto const in_list = static_cast<std::int64_t>(answers[list].items.size());
-    into.waiting = std::max(sum_of(answers[plain]) + sum_of(answers[sharded]), in_list);
+    // The first of the list may listen to the channel, too.
+    into.waiting =
+        std::max(sum_of(answers[plain]) + sum_of(answers[sharded]), answers[list].number);
     if (is_wrong_type(answers[hash]))
         return read_counter(answers, into);
     auto const& scanned = answers[hash].items;

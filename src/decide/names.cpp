@@ -89,20 +89,17 @@ std::string lock_channel(std::string_view name, std::string_view prefix)
 
 std::string wait_list(std::string_view name, std::string_view prefix)
 {
-    return derived(prefix, "colock_wait:", name);
+    std::string key;
+    write_wait_list(key, name, prefix);
+    return key;
 }
 
-std::string list_entry(std::string_view client, std::int64_t permits)
+std::string list_entry(std::string_view field, std::int64_t permits)
 {
-    std::string entry{client};
+    std::string entry{field};
     if (permits != 1)
         entry.append(1, ':').append(std::to_string(permits));
     return entry;
-}
-
-std::string turn_channel(std::string_view lock_channel, std::string_view client)
-{
-    return std::string{lock_channel}.append(":").append(client);
 }
 
 std::string mailbox_prefix(std::optional<unsigned> slot, std::string_view prefix)

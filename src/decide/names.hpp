@@ -50,20 +50,21 @@ bool keeps_slot(std::string_view prefix, std::string_view name) noexcept;
 /// has a `{` of its own.
 std::string lock_channel(std::string_view name, std::string_view prefix = {});
 
-/// The list of the clients that wait for a lock, `colock_wait:{name}`, appended. Scripts of which
-/// only few need it make this name of the channel's.
+/// The list of those who wait for a lock or for permits, `colock_wait:{name}:turns`, appended. A
+/// name that is wholly in braces follows once more, because the name without them has another list.
 template <class String>
 void write_wait_list(String& to, std::string_view name, std::string_view prefix)
 {
     write_derived(to, prefix, "colock_wait:", name);
+    to.append(":turns");
+    if (name.starts_with('{') && name.ends_with('}'))
+        to.append(":").append(name);
 }
 std::string wait_list(std::string_view name, std::string_view prefix = {});
 
-/// The entry of a client in that list: its id, and how many permits it wants if it wants several.
-std::string list_entry(std::string_view client, std::int64_t permits = 1);
-
-/// The channel that tells this client alone that its turn for a lock has come.
-std::string turn_channel(std::string_view lock_channel, std::string_view client);
+/// The entry in that list of the request with this field: with the number of permits that it wants,
+/// if these are several.
+std::string list_entry(std::string_view field, std::int64_t permits = 1);
 
 /// How the names of the clients' mailboxes begin, before the id of a client:
 /// `redisson_lock__channel:{colock}:mailbox:`. The mailboxes of one slot of a cluster have the tag
@@ -72,19 +73,6 @@ std::string mailbox_prefix(std::optional<unsigned> slot, std::string_view prefix
 
 /// The channel by which others ask the holder to let go.
 std::string request_channel(std::string_view lock_channel);
-
-/// The argument that tells a script the lock's channel and a place in the wait list, which may be
-/// empty: `place:channel`; empty without a channel.
-template <class String>
-String place_and_channel(std::string_view place, std::string_view channel)
-{
-    String made;
-    if (!channel.empty()) {
-        made.reserve(place.size() + 1 + channel.size());
-        made.append(place).append(1, ':').append(channel);
-    }
-    return made;
-}
 
 /// Redisson's channel of both kinds of semaphores: `redisson_sc:{name}`, braces as above.
 std::string semaphore_channel(std::string_view name, std::string_view prefix = {});

@@ -28,13 +28,14 @@ struct proven_grant {
 /// If the answer to a request is lost, or its waiter left before the answer, the request may have
 /// taken a lock or permits. It stays open until another waiter gets what it has taken, or the
 /// client gives that back. An undo whose answer is lost may have given it back, so from then on no
-/// waiter may have it.
+/// waiter may have it. Its number is also that of its entry in the wait list at the server, for as
+/// long as somebody waits here.
 class open_request {
 public:
     enum class action {
         none,   ///< nobody waits, nothing is open
         begin,  ///< send a new request
-        again,  ///< send the open one again: its answer was lost
+        again,  ///< send the open one again: its answer was lost, or it stands in the wait list
         give,   ///< it has taken, and the first in the queue wants the same
         undo    ///< give back what it may have taken
     };
@@ -45,7 +46,7 @@ public:
     /// `waited_for`: the queue has a first waiter; `fits`: it wants the same as the open request.
     action next(bool waited_for, bool fits) const noexcept
     {
-        if (!is_open())
+        if (!is_open() && !is_listed_)
             return waited_for ? action::begin : action::none;
         if (undoing_ || !waited_for || !fits)
             return action::undo;
@@ -60,6 +61,7 @@ public:
         number_ = number;
         steps_ = std::move(others);
         until_ = until;
+        is_listed_ = false;
     }
 
     /// A request for a lease is answered, and was written at last at `on`. A request that was lost
@@ -90,12 +92,12 @@ public:
     void may_stand_until(time_point end) noexcept { until_ = std::max(until_, end); }
 
     /// There is nothing at the server. But if an earlier answer was lost, the server may still
-    /// receive that request and grant it. If permits would then stay out for good (`stays_out`),
-    /// an undo prevents that.
+    /// receive that request and grant it. If permits would then stay out for good (`stays_out`), it
+    /// stays open: the next attempt with its number finds what it has taken, or an undo prevents
+    /// that.
     void refused(bool stays_out = false) noexcept
     {
-        undoing_ = is_ == state::unsure && stays_out;
-        if (undoing_)
+        if (is_ == state::unsure && stays_out)
             return;
         is_ = state::idle;
         until_ = {};
@@ -104,6 +106,15 @@ public:
 
     /// The answer to an undo is lost, or nobody may have what was taken.
     void undo_lost() noexcept { undoing_ = true; }
+
+    /// Nothing of what it may have taken is left. If it may stand in the list, that is undone.
+    void run_out() noexcept
+    {
+        refused();
+        undoing_ = is_listed_;
+        if (!is_listed_)
+            close();
+    }
 
     /// A waiter has it, or somebody else gives it back. Returns its number.
     std::uint64_t close() noexcept
@@ -138,6 +149,10 @@ public:
 
     std::uint64_t number() const noexcept { return number_; }
     bool is_open() const noexcept { return is_ != state::idle; }
+
+    /// It is about to be sent, and may put its entry into the wait list.
+    void lists() noexcept { is_listed_ = true; }
+    bool is_listed() const noexcept { return is_listed_; }
     bool is_taken() const noexcept { return is_ == state::taken; }
 
     /// The request may have taken something that exists until then at the latest.
@@ -167,6 +182,7 @@ private:
     time_point until_{}, sent_{};
     state is_ = state::idle;
     bool undoing_ = false;
+    bool is_listed_ = false;
     bool was_late_ = false;  ///< the last grant
     copies wanted_;
 };

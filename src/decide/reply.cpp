@@ -103,14 +103,14 @@ acquire_answer read_acquire(reply const& r, bool may_be_one) noexcept
             kind::refused,
             0,
             no.number,
-            no.subscribers,
+            no.since,
             (no.list & 1) != 0,
             (no.list & 2) != 0,
             (no.list & 4) != 0};
     return {};
 }
 
-acquire_answer read_permit(reply const& r, bool has_leases) noexcept
+acquire_answer read_permit(reply const& r) noexcept
 {
     using kind = acquire_answer::kind;
     acquire_answer got;
@@ -124,11 +124,11 @@ acquire_answer read_permit(reply const& r, bool has_leases) noexcept
     if (!no.well_formed)
         return got;
     got.what = kind::refused;
-    got.pttl = has_leases ? std::max<std::int64_t>(no.number, -1) : -1;
-    got.subscribers = no.subscribers;
+    got.pttl = std::max<std::int64_t>(no.number, -1);
+    got.since = no.since;
     got.stands = (no.list & 1) != 0;
-    got.wakes = (no.list & 2) != 0;
-    got.is_first = (no.list & 4) != 0;
+    got.is_first = (no.list & 2) != 0;
+    got.is_foreign = true;
     got.is_absent = (no.list & 8) != 0;
     if ((no.list & 16) != 0)
         got.permits = no.last;
@@ -154,7 +154,7 @@ release_answer read_release(reply const& r) noexcept
         return {kind::released, r.number};
     if (r.what == reply::kind::list && r.items.size() == 2 &&
         r.items[0].what == reply::kind::integer && r.items[1].what == reply::kind::integer)
-        return {kind::released, r.items[0].number, true, r.items[1].number == 1};
+        return {kind::released, r.items[0].number, true, r.items[1].number};
     if (r.what == reply::kind::nil)
         return {kind::gone, 0};
     return {};

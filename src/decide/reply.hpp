@@ -74,14 +74,14 @@ struct acquire_answer {
 
     kind what = kind::malformed;
     std::uint64_t last_token = 0;  ///< granted; 0 without fencing
-    std::int64_t pttl = 0;         ///< refused: the rest of the holder's lease, -1 without TTL;
-                                   ///< for a fair lock, the time until it is worth asking again
-    std::int64_t subscribers = 0;  ///< refused: how many wait, as far as they were counted
-    bool stands = false;           ///< refused: the client has a place in the wait list
-    bool wakes = false;            ///< refused: the holder's release tells the first of that list
-    bool is_first = false;         ///< refused: the client is the first of it
-    bool is_one_token = false;     ///< granted: however many were asked for
-    bool is_absent = false;        ///< refused: the semaphore does not exist
+    std::int64_t pttl = 0;         ///< refused: ms until something changes of which no message
+                            ///< tells, such as the end of the holder's lease; -1: nothing does
+    std::int64_t since = 0;     ///< refused: the server's time since which the request is listed
+    bool stands = false;        ///< refused: it stands in the wait list
+    bool is_first = false;      ///< refused: it is the first there
+    bool is_foreign = false;    ///< refused: the holder's release may not tell that list
+    bool is_one_token = false;  ///< granted: however many were asked for
+    bool is_absent = false;     ///< refused: the semaphore does not exist
     /// Of a semaphore, if there are others than its caller has said: how many.
     std::optional<std::int64_t> permits{};
 };
@@ -91,8 +91,8 @@ struct acquire_answer {
 acquire_answer read_acquire(reply const&, bool may_be_one = false) noexcept;
 
 /// Reply of the scripts that take permits: 1, or with a minus sign how many there are, or a
-/// refusal. `has_leases`: the number of the refusal says when the next permit comes back.
-acquire_answer read_permit(reply const&, bool has_leases) noexcept;
+/// refusal. Nobody can see from a semaphore who has its permits, so the holder counts as foreign.
+acquire_answer read_permit(reply const&) noexcept;
 
 /// Reply of the release scripts: an integer is the number of receivers, nil says that it was gone.
 struct release_answer {
@@ -100,8 +100,8 @@ struct release_answer {
 
     kind what = kind::malformed;
     std::int64_t receivers = 0;  ///< or one of these; it was released then, too
-    bool told = false;           ///< the first of the wait list was told
-    bool stands = false;         ///< this client has a place in that list now
+    bool told = false;           ///< somebody of the wait list has the turn
+    std::int64_t since = 0;      ///< this client stands there now, since that time of the server
 
     static constexpr std::int64_t refused = -1;  ///< the server refused to publish
     static constexpr std::int64_t unheard = -2;  ///< the next waiter has no subscriber
@@ -111,12 +111,12 @@ struct release_answer {
 
 release_answer read_release(reply const&) noexcept;
 
-/// A refusal: a number; how many wait if they were counted, else zero; what it says of the wait
-/// list, else zero; and a last number, else zero.
+/// A refusal: a number; since when the request stands in the wait list, else zero; what else it
+/// says of the list, else zero; and a last number, else zero.
 struct refusal_answer {
     bool well_formed = false;
     std::int64_t number = 0;
-    std::int64_t subscribers = 0;
+    std::int64_t since = 0;
     std::int64_t list = 0;
     std::int64_t last = 0;
 };

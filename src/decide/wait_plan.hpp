@@ -3,6 +3,7 @@
 #include "decide/time.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,14 +35,15 @@ constexpr milliseconds poll_pause(
     return until && *until < cap ? *until + milliseconds{1} : cap;
 }
 
-/// A client that stands in a wait list asks at least this often: the list ends two minutes after it
-/// was kept alive, and is kept when less than 100 s of that are left. A holder with the default
-/// lease renews while more than 20 s of it are left, so its key does not count as one whose lease
-/// ends soon.
+/// How long a wait list lives after somebody has joined it, or has looked and kept it alive.
+inline constexpr std::chrono::minutes list_life{10};
+
+/// A client looks for each key at least this often. A holder with the default lease renews while
+/// more than 20 s of it are left, so its key does not count as one whose lease ends soon.
 inline constexpr milliseconds longest_unkept{20'000};
 
-/// A client that asks for a key at longer intervals names its wait list only if it last did so this
-/// long ago: in every fourth call. A list that is named lives for at least 100 s more.
+/// A client that looks for a key at longer intervals than the poll cap names its entry there only
+/// if it last did so this long ago: in every fourth call, which keeps the list alive.
 inline constexpr milliseconds list_unnamed{65'000};
 
 /// How often a client asks for `keys` keys for which a message is sure to come unless the

@@ -79,9 +79,10 @@ void ownership::set_lease_again()
 }
 
 // A place in a queue has no lease: it is released however late.
-void ownership::give_back(time_point until, decide::copies const& wanted)
+void ownership::give_back(time_point until, decide::copies const& wanted, bool is_just_a_place)
 {
     copies_ = wanted;
+    is_place_ = is_just_a_place;
     steps().owes_until(until);
     server_.begin_unwanted(how().has_queue ? never : until);
     ask(nullptr);

@@ -143,9 +143,9 @@ public:
     /// lease, unless a renewal will.
     void set_lease_again();
 
-    /// Releases a grant, or a possible grant, that nobody wants: until that moment, and over the
-    /// link of its request. These copies may have it.
-    void give_back(time_point until, decide::copies const& wanted);
+    /// Releases a grant, or a possible grant, that nobody wants, or just its place in the wait
+    /// list: until that moment, and over the link of its request. These copies may have it.
+    void give_back(time_point until, decide::copies const& wanted, bool is_just_a_place = false);
 
     /// Enters once more for the same owner; `entered` gets the outcome.
     void enter(std::shared_ptr<hold_operation>);
@@ -421,6 +421,7 @@ private:
     [[no_unique_address]] server_field field_;
     stage stage_ = stage::standing;
     std::atomic<bool> is_spoken_for_ = false;
+    bool is_place_ = false;    ///< there is nothing but an entry in the wait list
     decide::copies copies_{};  ///< that may have it
     owner who_;
     std::uint64_t token_ = 0;

@@ -1,8 +1,9 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "decide/reply.hpp"
 
-#include <string_view>
+#include <cstdint>
 
 namespace colock {
 
@@ -19,16 +20,12 @@ public:
     /// or will ask with its field.
     virtual bool hand_over(detail::hold_state& last) = 0;
 
-    /// A release is about to be sent. True if the script is to put this client at the end of the
-    /// wait list when it tells another client. `joined` follows if the release is answered.
-    virtual bool joins_list() { return false; }
+    /// A release is about to be sent: the number of the request that the script is to put at the
+    /// end of the wait list if another one has the turn; zero for none.
+    virtual std::uint64_t number_that_joins() { return 0; }
 
-    /// The answer of that release: whether this client stands in the wait list.
-    virtual void joined(bool /*stands*/) {}
-
-    /// It was released, and this many others received the message. `told`: so did the first of the
-    /// wait list, by its own channel.
-    virtual void published(unsigned others, bool told) = 0;
+    /// It was released, by a script with that answer, and this many others received the message.
+    virtual void released(decide::release_answer const&, unsigned /*others*/) {}
 
     /// It was released, but the next waiter in the Redis queue has no subscriber; it may have died.
     virtual void unheard(ownership const&) {}

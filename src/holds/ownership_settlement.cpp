@@ -75,7 +75,7 @@ struct settlement::request {
         , stays{of.holds_.is_empty() && !last}
         , lease{of.promise()}
         , channel{last ? of.field_.channel() : std::string{}}
-        , joins{last && joins_list(of)}
+        , joins{last && of.listener_ ? of.listener_->number_that_joins() : 0}
         , texts{of, *this}
         , keys{texts.keys()}
         , arguments{texts.arguments()}
@@ -97,17 +97,12 @@ struct settlement::request {
         }
     };
 
-    static bool joins_list(ownership const& of)
-    {
-        return of.how().has_list && of.listener_ && of.listener_->joins_list();
-    }
-
     bool last;
     bool stays;  ///< the lock stays taken for a while, without a hold
     milliseconds lease;
     milliseconds proven{};  ///< of the lease, by its answer
     std::string channel;
-    bool joins;  ///< see `ownership_listener::joins_list`
+    std::uint64_t joins;  ///< see `ownership_listener::number_that_joins`
     written texts;
     script_texts::views keys, arguments;
     step call;
@@ -145,7 +140,9 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
             now.proven = of_.end_step(*set, got, now.call.on);
         bool const gives_back = of_.is_releasing() || std::ranges::any_of(doing, is_release);
         reliable::terms const how{
-            .idempotent = true, .owed = gives_back, .until = of_.stands_until()};
+            .idempotent = true,
+            .owed = gives_back && !(of_.is_place_ && core_.refusal()),
+            .until = of_.stands_until()};
         if (sending_.may_repeat(got, how))
             keep_due(now, doing, got);
         else
@@ -178,7 +175,7 @@ std::shared_ptr<owed_copies> settlement::owe_release() const
         if (field.how().is_side() && field.inside().holds().has(field))
             return {};
         script_texts texts;
-        field.write_release(texts, field.channel(), false);
+        field.write_release(texts, field.channel(), 0);
         auto const keys = texts.keys(), arguments = texts.arguments();
         return script_call::request{
             field.how().script.release,
@@ -221,7 +218,8 @@ void settlement::conclude(request const& which, hold_operations const& doing, an
         who->complete(was_lost ? error_code{error::lost} : is_missing ? got.unsynced : outcome);
     }
     // After the end of its lease it is free, whatever the answer was.
-    if (which.last && outcome && outcome != error::lost && clock::now() < of_.stands_until()) {
+    if (which.last && !of_.is_place_ && outcome && outcome != error::lost &&
+        clock::now() < of_.stands_until()) {
         core_.note_unreleased(
             "of " + of_.field_.description() + ", which is held until its lease ends", outcome
         );
@@ -277,9 +275,7 @@ error_code settlement::conclude_release(
                 which.channel;
         });
     if (of_.listener_ && released)
-        of_.listener_->published(others_of(r.receivers, which.channel), r.told);
-    if (of_.listener_ && released && which.joins)
-        of_.listener_->joined(r.stands);
+        of_.listener_->released(r, others_of(r.receivers, which.channel));
     if (of_.listener_ && r.receivers == r.unheard)
         of_.listener_->unheard(of_);
     if (released || before || (may_be_own && unsure_of_stay_))

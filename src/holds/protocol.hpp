@@ -36,8 +36,9 @@ struct protocol {
     lock_kind kind = lock_kind::plain;
     script_set script{};
 
-    bool has_list = false;   ///< its releases tell the first of a wait list at the server
-    bool subscribes = true;  ///< gets messages of releases; otherwise it pauses between tries
+    bool tells_list = false;  ///< its releases tell the first of a wait list at the server
+    bool has_list = false;    ///< its own waiters stand there
+    bool subscribes = true;   ///< gets messages of releases; otherwise it pauses between tries
     bool has_redisson_tokens = false;  ///< which are drawn one by one, with or without fencing
     bool has_queue = false;            ///< its queue is in Redis
     bool has_leases = false;  ///< shared: each hold has its own key; their prefix is an argument
@@ -69,13 +70,7 @@ struct protocol {
     /// The keys of its queue; none if it has no queue.
     std::vector<std::string> queue_keys(std::string_view name, std::string_view prefix) const;
 
-    /// Its scripts take a place in the wait list, with the channel.
-    bool names_place() const noexcept
-    {
-        return script.release == &scripts::release || script.release == &scripts::write_release;
-    }
-
-    /// The further argument of a release, after lock, field and channel; empty if none.
+    /// The further argument of a release, behind all others; empty if none.
     std::string release_argument(std::string_view name, std::string_view prefix) const;
 };
 

@@ -65,7 +65,8 @@ void server_field::write_lease(
         to.add_argument(how_.leases(name_, prefix()));
 }
 
-void server_field::write_release(script_texts& to, std::string_view channel, bool joins) const
+void server_field::write_release(script_texts& to, std::string_view channel, std::uint64_t joins)
+    const
 {
     to.add_key(name_);
     if (how_.is_permit)
@@ -74,10 +75,15 @@ void server_field::write_release(script_texts& to, std::string_view channel, boo
         to.add_key(key);
     write_id(to);
     to.add_argument(channel);
-    if (how_.names_place()) {
+    if (how_.tells_list) {
         decide::write_wait_list(to.text(), name_, prefix());
         to.end_argument();
-        to.add_argument(joins ? std::string_view{core_.uuid()} : std::string_view{});
+        to.add_argument(core_.mailbox_argument(slot_));
+    }
+    if (how_.tells_list && !how_.has_leases) {
+        if (joins != 0)
+            core_.write_field(to.text(), joins);
+        to.end_argument();
     }
     if (auto const more = how_.release_argument(name_, prefix()); !more.empty())
         to.add_argument(more);

@@ -43,8 +43,9 @@ public:
     void write_lease(script_texts&, milliseconds lease, std::optional<std::size_t> depth = {})
         const;
 
-    /// `joins`: this client goes to the end of the wait list if another one is told.
-    void write_release(script_texts&, std::string_view channel, bool joins) const;
+    /// `joins`: the request with that number goes to the end of the wait list if another one has
+    /// the turn; zero for none.
+    void write_release(script_texts&, std::string_view channel, std::uint64_t joins) const;
 
 private:
     std::string const& prefix() const noexcept;

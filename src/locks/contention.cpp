@@ -1,7 +1,7 @@
 #include "core/core.hpp"
+#include "decide/names.hpp"
 #include "decide/wait_plan.hpp"
 #include "locks/contention.hpp"
-#include "redis/transport.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -10,20 +10,8 @@ namespace colock {
 
 namespace {
 
-/// The longest delay for the sake of other clients if there are no tenures to measure it by.
-constexpr milliseconds longest_delay{10};
-
-/// For so long, and for so many polls, a client relies on being told.
-constexpr milliseconds trusted_time{30'000};
-constexpr int trusted_polls = 30;
-
-/// How long the turns of a key are remembered while nobody here wants the key.
+/// How long other clients are remembered while nobody here wants the key.
 constexpr milliseconds memory{100};
-
-milliseconds longest_turn(config const& c)
-{
-    return c.max_tenure > milliseconds{0} ? c.max_tenure : longest_delay;
-}
 
 }  // namespace
 
@@ -32,95 +20,84 @@ contention::contention(
     keyed_state const& lock,
     protocol const& how,
     event<bool>& wake,
-    subscription_manager::listener& hears,
+    std::function<std::uint64_t()> number,
     std::function<void()> on_alarm
 )
     : entry{lock.name(), lock.slot()}
-    , turns{longest_turn(inside.settings()), inside.settings().poll_cap}
-    , list{inside, lock, how.has_list ? &channel_ : nullptr, wake, *this}
+    , place{inside, lock, how.has_list, wake, [this](std::string_view) { hear(clock::now()); }}
     , core_{inside}
-    , channel_{how.subscribes ? how.channel(lock.name(), inside.settings().key_prefix) : std::string{}}
+    , how_{how}
     , wake_{wake}
-    , hears_{hears}
+    , number_{std::move(number)}
     , on_alarm_{std::move(on_alarm)}
 {}
 
-// ---- The channel of the lock -------------------------------------------------------------------
+// ---- Other clients -----------------------------------------------------------------------------
 
-bool contention::subscribe()
+bool contention::refused(
+    decide::acquire_answer const& got, bool named, mailbox::state const& asked_at
+)
 {
-    if (channel_.empty() || std::exchange(listens_, true))
-        return false;
-    is_live = core_.subscriptions().add(channel_, hears_);
-    return is_live;
+    if (got.is_foreign)
+        courtesy_.met_foreigner(clock::now());
+    return place.refused(got, named, asked_at, [this] {
+        return how_.channel(name(), core_.settings().key_prefix);
+    });
 }
 
-void contention::unsubscribe()
+void contention::on_turn(std::uint64_t listening)
 {
-    if (std::exchange(listens_, false))
-        core_.subscriptions().remove(channel_, hears_, !turns.others().is_large());
-    is_live = false;
-}
-
-bool contention::hears_anew(std::string_view asked, bool stands)
-{
-    switch (list.refused(asked, stands)) {
-    case wait_list::next::sleep: return false;
-    case wait_list::next::ask: return true;
-    case wait_list::next::list_alone: unsubscribe(); return false;
-    case wait_list::next::channel: break;
-    }
-    return subscribe();
-}
-
-bool contention::joins_behind(bool once)
-{
-    if (list.may_be_used() && list.wakes)
-        list.hear();
-    else
-        subscribe();
-    return list.wakes && !place_to_ask(once).empty();
+    bool const others = listening > (place.hears() ? 1U : 0U);
+    hear(courtesy_.ask_at(clock::now(), others, core_.round_trip().usual()));
 }
 
 // The poll cap counts from now: the message that has come was not lost.
-void contention::on_message(time_point deadline)
+void contention::hear(time_point when)
 {
-    if (list.wakes && list.place.is_standing())
-        return;  // the first of the list has its turn
-    heard_ = turns.heard(
-        clock::now(),
-        deadline,
-        {core_.round_trip().usual(), core_.round_trip().least()},
-        core_.jitter()
-    );
-    if (!is_sleeping())
-        return;
-    get_up();
-    sleep_to_cap(deadline);
-}
-
-// The client that has its turn asks at once. While others listen to the lock's channel, who have no
-// place in the list, it sometimes lets them ask first.
-void contention::on_turn(unsigned listening)
-{
+    heard_ = std::min(heard_, when);
     if (!is_sleeping())
         return;
     auto const deadline = *deadline_;
-    heard_ = turns.told(clock::now(), listening, core_.round_trip().usual());
     get_up();
     sleep_to_cap(deadline);
 }
 
-void contention::released(unsigned receivers, bool told)
+// A client without a place asks for one, or listens to the lock's channel. While no letters arrive,
+// the poller must not rely on them. One that does not sleep looks at the mailbox before it does.
+void contention::on_mailbox()
+{
+    auto const now = core_.mailbox().of(slot());
+    if (!is_sleeping() || !place.is_out_of_date())
+        return;
+    if (now.is_live && place.stands()) {
+        look_soon();
+    } else if (now.is_settled()) {
+        wake_.set(true);
+    } else if (is_polled()) {
+        entry::leave();
+        core_.poller().add(*this);
+    }
+}
+
+void contention::look_soon()
+{
+    if (is_polled())
+        core_.poller().hurry(*this);
+    else if (is_sleeping())
+        wake_.set(true);
+}
+
+void contention::released(unsigned others, bool told)
 {
     auto const now = clock::now();
-    auto const others = receivers + (told ? 1U : 0U);
-    turns.released(now, others, core_.round_trip().usual());
-    list.wakes = told;
-    if (told)
-        list.told_another();
-    heard_ = never;  // that message was about an older release
-    remembered_ = others != 0 ? now + memory : now;
+    auto const round_trip = core_.round_trip().usual();
+    if (!told)
+        back_until_ = courtesy_.ask_at(now, others != 0, round_trip);
+    else if (core_.mailbox().of(slot()).is_refused)  // no turn keeps it from asking first
+        back_until_ = now + decide::courtesy::pause(round_trip);
+    else
+        back_until_ = now;
+    remembered_ = others != 0 || told ? now + memory : now;
 }
 
 // ---- The sleep of the head ---------------------------------------------------------------------
@@ -129,7 +106,7 @@ void contention::sleep_until(time_point cap, time_point deadline)
 {
     deadline_ = deadline;
     auto const until = std::min(cap, heard_);
-    if (until <= clock::now() || (heard_ != never && deadline <= heard_))
+    if (until <= clock::now() || (until == heard_ && deadline <= heard_))
         wake_.set(true);
     else
         set_alarm(until);
@@ -139,17 +116,12 @@ void contention::sleep_out(std::int64_t pttl, time_point deadline)
 {
     auto const now = clock::now();
     auto const cap = core_.poller().interval_of(*this);
-    auto const ends = decide::wake_time(now, pttl, cap);
-    if (!ends)
-        return sleep_to_cap(deadline);
-    // All others know that moment, too.
-    auto const place = turns.others().spread(1, core_.round_trip().least(), core_.jitter());
-    sleep_until(std::min(*ends + place, now + cap), deadline);
-}
-
-void contention::sleep_behind(time_point deadline)
-{
-    sleep_until(clock::now() + std::max(longest_turn(core_.settings()), longest_delay), deadline);
+    auto const ends =
+        place.stands() && !place.is_first() ? std::nullopt : decide::wake_time(now, pttl, cap);
+    if (ends)
+        sleep_until(*ends, deadline);
+    else
+        sleep_to_cap(deadline);
 }
 
 void contention::sleep_to_cap(time_point deadline)
@@ -161,15 +133,6 @@ void contention::sleep_to_cap(time_point deadline)
     alarm_.clear();
     if (!is_polled())
         core_.poller().add(*this);
-}
-
-// Where the poller asks rarely, because of the messages, it has to ask more often now.
-void contention::on_unheard()
-{
-    if (!is_polled())
-        return;
-    entry::leave();
-    core_.poller().add(*this);
 }
 
 void contention::get_up() noexcept
@@ -184,62 +147,29 @@ void contention::wake()
         wake_.set(true);
 }
 
-std::string contention::list_to_name() const
+auto contention::to_look_for() const -> looked_for
 {
-    if (!list.place.may_stand())
-        return {};
-    // With the entry: after a loss of the list others may have made another one.
-    return decide::place_and_channel<std::string>(
-        core_.uuid(), decide::wait_list(name(), core_.settings().key_prefix)
-    );
+    auto const& prefix = core_.settings().key_prefix;
+    looked_for words{decide::wait_list(name(), prefix), {}, place.hears()};
+    if (place.stands())
+        words.entry = core_.field(number_());
+    return words;
 }
 
-void contention::expiring(std::int64_t pttl)
+void contention::ask_in(std::int64_t ms)
 {
     if (!is_sleeping())
         return;
-    if (pttl == -3)
-        list.place.interrupted();  // its entry is lost, or a message is on its way
-    if (pttl == -1 || pttl == -3)
-        wake_.set(true);  // it can't expire, or is not a lock: the attempt finds out
-    else
-        sleep_out(pttl, *deadline_);
-}
-
-// The holder of that time was to tell the first of the list. If Redisson's clients have taken over
-// since, nobody tells: an attempt finds out, and then the client listens to the lock's channel.
-void contention::unchanged()
-{
-    if (!is_sleeping() || !list.wakes || !list.place.is_standing())
-        return;
-    auto const polls = trusted_polls * core_.poller().interval_of(*this);
-    if (clock::now() - asked_ >= std::max(trusted_time, polls))
+    if (ms <= 0)
         wake_.set(true);
-}
-
-void contention::begin_attempt() noexcept
-{
-    asked_ = clock::now();
-    heard_ = never;
-}
-
-void contention::refused(decide::acquire_answer const& got, bool named) noexcept
-{
-    turns.refused();
-    list.wakes = got.wakes;
-    if (!got.wakes)
-        turns.passed_over();
-    if (named)
-        list.place.answered(got.stands, got.is_first, got.subscribers > 0);
-    if (got.subscribers > 0)
-        turns.counted(got.subscribers);
+    else
+        sleep_until(clock::now() + milliseconds{ms + 1}, *deadline_);
 }
 
 void contention::end()
 {
     alarm_.clear();
-    unsubscribe();
-    list.leave();
+    place.over();
 }
 
 bool contention::remember()

@@ -1,5 +1,6 @@
 #include "base/recycling.hpp"
 #include "core/core.hpp"
+#include "core/mailbox.hpp"
 #include "decide/handover.hpp"
 #include "locks/contention.hpp"
 #include "locks/exclusive_lock.hpp"
@@ -46,10 +47,8 @@ void exclusive_lock::give(grant const& what)
 {
     if (since_ == time_point{})
         since_ = clock::now();
-    if (contention_) {
+    if (contention_)
         contention_->tokens.put(what.last_token, what.tokens);
-        contention_->turns.begin_wait();
-    }
     auto const who = take_first();
     auto const taken = make_hold(*who, what.last_token);
     begin(*who, taken, what);
@@ -66,7 +65,7 @@ void exclusive_lock::taken_away(time_point sent)
 void exclusive_lock::begin(waiter& who, hold_ptr const& taken, grant const& what)
 {
     if (contention_)
-        contention_->unsubscribe();
+        contention_->granted();
     if (auto const before = std::exchange(ownership_, nullptr))
         before->replaced(what.proven.sent);
     ownership_ = make_recycled<ownership>(core_, this, how_, name(), what.number, who.who);
@@ -181,9 +180,13 @@ contention& exclusive_lock::ensure_contention()
 {
     if (contention_)
         return *contention_;
-    listener& hears = *this;
     contention_ = std::make_unique<contention>(
-        core_, *this, how_, ensure_asker().wake_event(), hears, [this] { on_contention_alarm(); }
+        core_,
+        *this,
+        how_,
+        ensure_asker().wake_event(),
+        [this] { return asker_->number(); },
+        [this] { on_contention_alarm(); }
     );
     return *contention_;
 }
@@ -215,48 +218,45 @@ void exclusive_lock::forget()
     forget_if_idle();
 }
 
+bool exclusive_lock::awaits_message() const noexcept
+{
+    return is_asleep() && contention_->place.can_be_told();
+}
+
 bool exclusive_lock::ask_unless_told()
 {
-    bool const asks =
-        is_asleep() && !contention_->is_live && !contention_->list.place.is_standing();
+    bool const asks = is_asleep() && !awaits_message();
     if (asks)
         asker_->wake();
     return asks;
 }
 
-bool exclusive_lock::joins_list()
+// It may overtake the answer that the request stands in the list.
+void exclusive_lock::on_turn(std::uint64_t number, std::uint64_t listening)
 {
-    return !is_empty() && contention_ && contention_->list.joins();
+    if (is_asking() && asker_->number() == number)
+        ensure_contention().on_turn(listening);
 }
 
-void exclusive_lock::joined(bool stands)
+std::uint64_t exclusive_lock::number_that_joins()
 {
-    if (contention_)
-        contention_->list.joined(stands);
-    if (stands)
-        note_taken();  // by the client that has its turn
+    bool const may_join =
+        !is_empty() && how_.has_list && !is_sending() && core_.mailbox().of(slot()).is_live;
+    return may_join ? ensure_asker().number_that_joins() : 0;
 }
 
-void exclusive_lock::published(unsigned receivers, bool told)
+void exclusive_lock::released(decide::release_answer const& got, unsigned others)
 {
-    bool const somebody_cares = receivers != 0 || told || contention_;
-    if (!somebody_cares || core_.refusal())
+    if (core_.refusal() || !(others != 0 || got.told || contention_))
         return;
-    ensure_contention().released(receivers, told);
+    ensure_contention().released(others, got.told);
+    contention_->place.joined(got.since);
+    if (got.told && how_.has_list)  // who comes back waits for its turn, too
+        core_.mailbox().open(slot());
+    if (got.since != 0)
+        note_taken();  // by the client that has its turn
     if (!is_asking())
         contention_->remember();
-}
-
-// Messages from before the subscription were missed.
-void exclusive_lock::on_subscribed()
-{
-    ensure_contention().is_live = true;
-    asker_->wake();
-}
-
-void exclusive_lock::on_message(std::string_view)
-{
-    ensure_contention().on_message(head() ? head()->deadline() : never);
 }
 
 }  // namespace colock

@@ -2,7 +2,6 @@
 
 #include "base/recycling.hpp"
 #include "core/reliable.hpp"
-#include "core/subscription_manager.hpp"
 #include "decide/handover.hpp"
 #include "decide/open_request.hpp"
 #include "decide/reply.hpp"
@@ -23,10 +22,7 @@ namespace colock {
 
 /// All that this client knows of a key that one owner holds at a time: its ownership, its waiters,
 /// and the one attempt that is under way for the first of them.
-class exclusive_lock :
-    public wait_queue,
-    public ownership_listener,
-    private subscription_manager::listener {
+class exclusive_lock : public wait_queue, public ownership_listener {
 public:
     exclusive_lock(core& inside, protocol const&, std::string name);
     ~exclusive_lock() override;
@@ -44,6 +40,12 @@ public:
     ownership* held(owner const&) const noexcept override { return held(); }
     void taken_away(time_point sent) override;
     bool on_forced(std::uint64_t number) override { return suspect_if(ownership_.get(), number); }
+    void on_turn(std::uint64_t number, std::uint64_t listening) override;
+    void on_mailbox() override
+    {
+        if (contention_)
+            contention_->on_mailbox();
+    }
 
     /// Admits an acquire: it re-enters, joins the queue, or gets its answer at once.
     void admit(std::shared_ptr<waiter> const&) override;
@@ -55,9 +57,8 @@ public:
     // ---- For the ownership ---------------------------------------------------------------------
 
     bool hand_over(hold_state& last) override;
-    bool joins_list() override;
-    void joined(bool stands) override;
-    void published(unsigned others, bool told) override;
+    std::uint64_t number_that_joins() override;
+    void released(decide::release_answer const&, unsigned others) override;
     void ended(ownership&) override;
 
     bool is_taken() const noexcept override
@@ -68,10 +69,11 @@ public:
     // ---- For the core --------------------------------------------------------------------------
 
     bool is_in_use() const noexcept override { return !is_empty() || is_asking() || ownership_; }
+    bool awaits_message() const noexcept override;
     void on_reached() override
     {
         if (is_asleep())
-            asker_->wake();
+            contention_->look_soon();
     }
     void end_waiters(error_code why) override
     {
@@ -136,13 +138,19 @@ private:
 
         /// The head will ask with this field, which may exist at the server until then.
         void take_over(ownership const&);
-        bool takes_over() const noexcept { return request_.number() != 0; }
+        bool takes_over() const noexcept { return request_.stands(clock::now()); }
+
+        /// The number of its request that a release may put into the wait list; zero for none.
+        std::uint64_t number_that_joins();
+        std::uint64_t number() const noexcept { return request_.number(); }
 
     private:
         friend struct attempt;
 
         bool has_to_wait();
-        void begin(attempt const&);
+        void begin();
+        std::string since(mailbox::state const& now);
+        std::string list() const;
         std::uint64_t tokens_to_ask() const;
         std::string counter() const;
         std::uint64_t followers() const noexcept;
@@ -156,13 +164,11 @@ private:
         void pause_between_tries(std::int64_t pttl);
         void give_back();
 
-        /// If the number may have the lock still, which nobody wants by that: gives it back.
-        bool gives_back()
+        /// The number may have the lock still, or stand in the list, which nobody wants by that.
+        void give_back_if_open()
         {
-            bool const may_stand = request_.stands(clock::now());
-            if (may_stand)
+            if (request_.is_listed() || request_.stands(clock::now()))
                 give_back();
-            return may_stand;
         }
         void get_up() noexcept;
 
@@ -243,11 +249,6 @@ private:
         if (was_first && asker_)
             asker_->on_head_left();
     }
-
-    // Only a client that waits for somebody else listens to the channel of the lock.
-    void on_subscribed() override;
-    void on_message(std::string_view) override;
-    void on_interrupted() override { ensure_contention().is_live = false; }
 
     protocol const& how_;
     std::shared_ptr<ownership> ownership_;

@@ -5,6 +5,7 @@
 #include "decide/backoff.hpp"
 #include "decide/names.hpp"
 #include "decide/outcome.hpp"
+#include "decide/wait_plan.hpp"
 #include "locks/contention.hpp"
 #include "locks/exclusive_lock.hpp"
 
@@ -24,11 +25,12 @@ struct exclusive_lock::attempt {
         , lease_text{std::to_string(lease.count())}
         , tokens_text{std::to_string(tokens)}
         , counter{by.counter()}
-        , place{of.contention_ ? of.contention_->place_to_ask(of.first().once) : std::string_view{}}
-        , to_count{of.contention_ ? of.contention_->channel_to_count() : std::string_view{}}
-        , channel{decide::place_and_channel<recycled_string>(place, to_count)}
+        , asked_at{of.core_.mailbox().of(of.slot())}
+        , since{by.since(asked_at)}
+        , list{by.request_.is_listed() || !since.empty() ? by.list() : std::string{}}
+        , box{list.empty() ? std::string{} : of.core_.mailbox_argument(of.slot())}
         , keys{of.name(), counter}
-        , arguments{field, lease_text, tokens_text, channel}
+        , arguments{field, lease_text, tokens_text, list, box, since}
         , call{
               *of.how_.script.acquire,
               of.slot(),
@@ -49,10 +51,10 @@ struct exclusive_lock::attempt {
     std::uint64_t tokens;
     recycled_string field;
     std::string lease_text, tokens_text, counter;
-    std::string_view place, to_count;
-    recycled_string channel;
+    mailbox::state asked_at;
+    std::string since, list, box;
     std::string_view keys[2];
-    std::string_view arguments[4];
+    std::string_view arguments[6];
     step call;
 };
 
@@ -62,8 +64,6 @@ strand_task exclusive_lock::asker::run()
 {
     core::activity const contending{of_.core_};
     running_ = true;
-    if (of_.contention_)
-        of_.contention_->turns.begin_wait();
     while (!of_.is_empty()) {
         if (has_to_wait()) {
             co_await wake_;
@@ -73,7 +73,7 @@ strand_task exclusive_lock::asker::run()
         if (request_.number() == 0)
             request_.begin(of_.core_.next_number());
         attempt now{of_, *this};
-        begin(now);
+        begin();
         answer const got = co_await sending_.send(now.call);
         if (judge(now, got)) {
             co_await wake_;
@@ -81,7 +81,8 @@ strand_task exclusive_lock::asker::run()
         } else if (!of_.is_empty())
             co_await sending_.repeats(got, {});
     }
-    if (!gives_back() && !of_.ownership_)
+    give_back_if_open();
+    if (!of_.ownership_)
         of_.forget_tenure();
     of_.end_contention();
     request_.close();
@@ -89,14 +90,43 @@ strand_task exclusive_lock::asker::run()
     of_.asking_ended();  // which may destroy this, and the lock
 }
 
-void exclusive_lock::asker::begin(attempt const& which)
+void exclusive_lock::asker::begin()
 {
-    if (!which.place.empty())
-        of_.contention_->list.place.sent();
     ++of_.first().attempts;
     wake_.reset();
     if (of_.contention_)
         of_.contention_->begin_attempt();
+}
+
+// Once the client can be told, its first attempt takes a place already. A single try takes none,
+// nor does a client that can never be told, which would always find the turn of another one.
+std::string exclusive_lock::asker::since(mailbox::state const& now)
+{
+    auto const* const others = of_.contention_.get();
+    if (!of_.how_.has_list || of_.first().once || now.is_refused || !(now.is_live || others))
+        return {};
+    if (!now.is_live)
+        return std::string{wait_place::none};
+    request_.lists();
+    return std::to_string(others ? others->place.since() : 0);
+}
+
+std::string exclusive_lock::asker::list() const
+{
+    return decide::wait_list(of_.name(), of_.core_.settings().key_prefix);
+}
+
+// The request of the next waiter, which a release is about to put into the list. If that release is
+// sent again, it names the same one. A request that stands there already has nothing to join.
+std::uint64_t exclusive_lock::asker::number_that_joins()
+{
+    if (!of_.contention_ || (request_.is_listed() && !of_.contention_->place.is_joining()))
+        return 0;
+    if (request_.number() == 0)
+        request_.begin(of_.core_.next_number());
+    request_.lists();
+    of_.contention_->place.begin_joining();
+    return request_.number();
 }
 
 bool exclusive_lock::asker::has_to_wait()
@@ -107,22 +137,23 @@ bool exclusive_lock::asker::has_to_wait()
         return true;
     }
     if (of_.stands_behind(head)) {
-        gives_back();  // those before it need the lock
+        give_back_if_open();  // those before it need the lock
         return true;
     }
-    if (of_.contention_ && of_.contention_->list.awaits_turn()) {
+    if (!of_.contention_)
+        return false;
+    auto& others = *of_.contention_;
+    if (others.place.awaits_turn()) {
         wake_.reset();
-        of_.contention_->sleep_to_cap(head.deadline());
+        others.sleep_to_cap(head.deadline());
         return true;
     }
     // A single try, or a waiter without time left, does not stand back for others.
-    auto const until = of_.contention_ ? of_.contention_->turns.back_until() : time_point{};
+    auto const until = others.back_until();
     bool const stands_back = !head.once && clock::now() < until && until < head.deadline();
-    if (stands_back && !of_.contention_->joins_behind(head.once)) {
-        of_.contention_->sleep_until(until, head.deadline());
-        return true;
-    }
-    return false;
+    if (stands_back)
+        others.sleep_until(until, head.deadline());
+    return stands_back;
 }
 
 // From which the lock's tokens are drawn, if they are.
@@ -173,6 +204,8 @@ void exclusive_lock::asker::on_head_left()
 
 void exclusive_lock::asker::take_over(ownership const& from)
 {
+    if (request_.is_listed())  // from before the client adopted the lock
+        give_back();
     request_.begin(from.number(), from.steps_sent(), from.server_until());
     request_.want(from.copies());
 }
@@ -206,8 +239,6 @@ void exclusive_lock::asker::on_granted(
     attempt const& asked, decide::acquire_answer const& read, decide::proven_grant const& proven
 )
 {
-    if (of_.contention_)
-        of_.contention_->list.granted();
     if (of_.is_empty() || of_.first().lease != asked.lease ||
         !asked.call.wants.covers(of_.first().wants))
         return;
@@ -230,30 +261,27 @@ void exclusive_lock::asker::on_unsynced(error_code why)
 
 bool exclusive_lock::asker::on_refused(attempt const& asked, decide::acquire_answer const& got)
 {
-    request_.close();
+    if (!request_.is_listed())
+        request_.close();
     if (!of_.ownership_)  // otherwise the client has adopted the lock meanwhile
         of_.forget_tenure();
-    auto& others = of_.ensure_contention();
-    others.refused(got, !asked.place.empty());
     of_.send_away_who_tries_once();
     if (of_.is_empty())
         return false;
     auto const& head = of_.first();
+    if (head.attempts == 0)
+        return false;  // a single try was refused, which took no place
     if (head.attempts == 1)
         head.tell_waiting(milliseconds{got.pttl});
     if (!of_.how_.subscribes) {
         pause_between_tries(got.pttl);
         return true;
     }
-    of_.core_.mailbox().open(of_.slot());
-    // Messages from before the subscription was live were missed.
-    if (others.hears_anew(asked.place, got.stands))
+    auto& others = of_.ensure_contention();
+    bool const named = !asked.since.empty() && asked.since != wait_place::none;
+    if (others.refused(got, named, asked.asked_at))
         return false;
-    bool const is_first = got.subscribers == 1 && asked.place == decide::list_place::behind;
-    if (got.stands && got.pttl < 0 && is_first)
-        others.sleep_behind(head.deadline());
-    else
-        others.sleep_out(got.pttl, head.deadline());
+    others.sleep_out(got.pttl, head.deadline());
     return true;
 }
 
@@ -269,12 +297,15 @@ void exclusive_lock::asker::pause_between_tries(std::int64_t pttl)
     );
 }
 
-// Gives back a grant, or a possible grant, that nobody wants any more. The lock may have another
-// ownership by now, if this client has adopted it.
+// Gives back a grant, or a possible grant, or a place in the list that nobody wants any more. The
+// lock may have another ownership by now, if this client has adopted it. Nobody waits behind a
+// place.
 void exclusive_lock::asker::give_back()
 {
-    auto* const listener = of_.ownership_ ? nullptr : &of_;
-    auto const until = request_.until();
+    bool const is_just_a_place = !request_.stands(clock::now());
+    auto* const listener = of_.ownership_ || is_just_a_place ? nullptr : &of_;
+    auto const list_ends = request_.is_listed() ? clock::now() + decide::list_life : time_point{};
+    auto const until = std::max(request_.until(), list_ends);
     auto const wanted = request_.wanted();
     auto const unwanted = make_recycled<ownership>(
         of_.core_, listener, of_.how_, of_.name(), request_.close(), owner{}
@@ -283,7 +314,7 @@ void exclusive_lock::asker::give_back()
         of_.forget_tenure();
         of_.ownership_ = unwanted;
     }
-    unwanted->give_back(until, wanted);
+    unwanted->give_back(until, wanted, is_just_a_place);
 }
 
 }  // namespace colock

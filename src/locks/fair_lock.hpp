@@ -58,7 +58,6 @@ public:
     // ---- For the ownership ---------------------------------------------------------------------
 
     bool hand_over(hold_state&) override { return false; }
-    void published(unsigned, bool) override {}
     void unheard(ownership const&) override;
     void ended(ownership&) override;
 

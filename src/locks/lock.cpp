@@ -132,9 +132,14 @@ script_call::request force_request(lock_id const& id, core const& inside)
     script_call::request about{
         how.script.force, how.queue_keys(id.name, prefix), {how.channel(id.name, prefix)}, true};
     about.keys.insert(about.keys.begin(), id.name);
-    if (auto const more = how.release_argument(id.name, prefix); !more.empty())
+    auto const more = how.release_argument(id.name, prefix);
+    if (how.tells_list)
+        about.arguments.push_back(decide::wait_list(id.name, prefix));
+    else
         about.arguments.push_back(more);
-    about.arguments.push_back(inside.mailbox_prefix(decide::slot_of(id.name)));
+    about.arguments.push_back(inside.mailbox_argument(decide::slot_of(id.name)));
+    if (how.is_side())
+        about.arguments.push_back(more);
     if (how.is_side())
         about.arguments.emplace(about.arguments.begin(), how.side);
     return about;

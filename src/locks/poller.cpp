@@ -21,8 +21,8 @@ milliseconds window_of(milliseconds interval) noexcept
     return std::max(question_window, interval / 200);
 }
 
-/// For each key what the call has told: the rest of its lease where that ends soon.
-std::vector<std::optional<std::int64_t>> read_expiring(decide::reply const& got, std::size_t keys)
+/// For each key what the call has told: in how many ms to ask for it, if it has to ask.
+std::vector<std::optional<std::int64_t>> read_look(decide::reply const& got, std::size_t keys)
 {
     std::vector<std::optional<std::int64_t>> told(keys);
     for (std::size_t i = 0; i + 1 < got.items.size(); i += 2) {
@@ -73,6 +73,17 @@ void poller::add(entry& key)
     key.due_ = key.asked_ + interval(which.second);
     if (!here->alarm.is_set() && !here->asking)
         set_alarm(*here);
+}
+
+void poller::hurry(entry& key)
+{
+    bool const is_sure = key.count_ == &sure_keys_;
+    auto& here = *rings_.at({core_.transport().lane_of(key.slot_), is_sure});
+    static_cast<place&>(key).unlink();
+    here.keys.push_front(key);
+    key.due_ = clock::now();
+    if (!here.asking)
+        core_.set_alarm(here.alarm, key.due_);
 }
 
 milliseconds poller::interval(bool is_sure) const noexcept
@@ -151,16 +162,23 @@ poller::words poller::take_due(ring& from, time_point now)
         key.index_ = all.names.size();
         put(key, from.asked);
         all.names.emplace_back(key.name_);
-        key.names_list_ = is_list_due(key, now);
-        all.lists.push_back(key.names_list_ ? key.list_to_name() : std::string{});
+        write(key, now, all.arguments);
     }
     return all;
 }
 
-// Where the client asks rarely because it waits for many keys, naming each list costs too much.
-bool poller::is_list_due(entry const& key, time_point now) const noexcept
+// Where the client looks rarely because it waits for many keys, naming each entry costs too much.
+void poller::write(entry& key, time_point now, std::vector<std::string>& to) const
 {
-    return interval_of(key) == interval(false) || now - key.kept_ >= decide::list_unnamed;
+    auto what = key.to_look_for();
+    bool const keeps = now - key.kept_ >= decide::list_unnamed;
+    if (!keeps && interval_of(key) != interval(false))
+        what.entry.clear();
+    else if (keeps && !what.entry.empty())
+        key.kept_ = now;
+    to.push_back(std::move(what.list));
+    to.push_back(std::move(what.entry));
+    to.push_back(std::to_string((what.hears ? 1 : 0) + (keeps ? 2 : 0)));
 }
 
 // NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): a ring is there for good
@@ -170,9 +188,10 @@ strand_task poller::ask(ring& here)
     auto const asking_for = take_due(here, clock::now());
     std::vector<std::string_view> const keys{asking_for.names.begin(), asking_for.names.end()};
     auto const limit = std::to_string(interval(here.is_sure).count());
-    std::vector<std::string_view> arguments{limit};
-    arguments.insert(arguments.end(), asking_for.lists.begin(), asking_for.lists.end());
-    step s{scripts::expiring, here.lane, keys, arguments};
+    auto const box = core_.mailbox_argument(here.lane);
+    std::vector<std::string_view> arguments{limit, box};
+    arguments.insert(arguments.end(), asking_for.arguments.begin(), asking_for.arguments.end());
+    step s{scripts::look, here.lane, keys, arguments};
     s.whole = true;
     core_.transport().submit(s);
     answer const got = co_await s.answered;
@@ -181,19 +200,12 @@ strand_task poller::ask(ring& here)
     asked.swap(here.asked);
     if (got.what == answer::kind::failed)
         wake(asked);
-    auto const told = read_expiring(got.value, keys.size());
+    auto const told = read_look(got.value, keys.size());
     while (!asked.empty()) {
         auto& key = asked.front();
         asked.pop_front();
-        if (got.what != answer::kind::replied)
-            continue;
-        if (key.names_list_)
-            key.kept_ = got.sent;
-        auto const& news = told[key.index_];
-        if (news)
-            key.expiring(*news);
-        else
-            key.unchanged();
+        if (auto const& news = told[key.index_]; got.what == answer::kind::replied && news)
+            key.ask_in(*news);
     }
     run(here);
 }

@@ -18,11 +18,12 @@ namespace colock {
 
 using detail::core;
 
-/// Asks for many keys in one call whether they are free. So a lost message costs a waiter at most
-/// the poll cap, and polling costs the server one call for each 128 waiting keys.
+/// Looks in one call for many keys whether there is something to do: whether a lock is free, or its
+/// wait list is lost. So a lost message costs a waiter at most the poll cap, and a look costs the
+/// server one call for each 128 waiting keys.
 ///
-/// It asks for each added key once per poll cap, until the key leaves. A client that waits for more
-/// than 5,000 keys asks less often for those whose message is sure to come,
+/// It looks for each added key once per poll cap, until the key leaves. A client that waits for
+/// more than 5,000 keys asks less often for those whose message is sure to come,
 /// `decide::sure_interval`. Such a key waits longer than the poll cap only where there is no
 /// message: after a DEL, say, or where it was told to a process that does not run.
 class poller {
@@ -39,6 +40,7 @@ public:
         entry(std::string_view name, unsigned slot) noexcept : name_{name}, slot_{slot} {}
 
         std::string_view name() const noexcept { return name_; }
+        unsigned slot() const noexcept { return slot_; }
         bool is_polled() const noexcept { return place::is_linked(); }
         void leave() noexcept
         {
@@ -51,19 +53,18 @@ public:
         /// Nothing is known: the key has to ask for itself.
         virtual void wake() = 0;
 
-        /// The rest of the holder's lease, as PTTL reports it: -2 if nobody holds the key; -3 if
-        /// the wait list is gone.
-        virtual void expiring(std::int64_t pttl) = 0;
+        /// It has to ask in so many ms.
+        virtual void ask_in(std::int64_t ms) = 0;
 
-        /// The answer does not name the key.
-        virtual void unchanged() {}
+        /// The key's wait list, this client's entry there if it stands there, and whether it hears
+        /// the key's own channel.
+        struct looked_for {
+            std::string list, entry;
+            bool hears = false;
+        };
+        virtual looked_for to_look_for() const = 0;
 
-        /// The key's wait list if this client may stand there, as the script takes it; the call
-        /// keeps that list alive.
-        virtual std::string list_to_name() const { return {}; }
-
-        /// The next release tells this client, by a channel that it hears now. If that changes, the
-        /// key leaves, and is added again.
+        /// The next release tells this client, by a mailbox that is live.
         virtual bool is_sure_to_be_told() const noexcept { return false; }
 
     protected:
@@ -74,17 +75,19 @@ public:
         std::string_view name_;
         unsigned slot_;
         std::size_t index_ = 0;         ///< in the call under way
-        bool names_list_ = false;       ///< the call does
         std::size_t* count_ = nullptr;  ///< of such keys
         time_point asked_{};            ///< last, or added since
         time_point due_{};              ///< at the latest
-        time_point kept_{};             ///< its list, by a call
+        time_point kept_{};             ///< its list, by a call that named its entry
     };
 
     explicit poller(core& owner);
     ~poller();
 
     void add(entry&);
+
+    /// Looks for this key at once.
+    void hurry(entry&);
 
     /// How often it asks for such a key.
     milliseconds interval_of(entry const& key) const noexcept
@@ -103,7 +106,7 @@ private:
     void run(ring&);
     void set_alarm(ring&);
     milliseconds interval(bool is_sure) const noexcept;
-    bool is_list_due(entry const&, time_point now) const noexcept;
+    void write(entry&, time_point now, std::vector<std::string>& to) const;
     static void put(entry&, call_list&);
     static void wake_all(ring&);
     static void wake(call_list&);
@@ -112,7 +115,7 @@ private:
     /// The texts of a call. They are copies, because a key may be gone before the call is sent.
     struct words {
         std::vector<std::string> names;
-        std::vector<std::string> lists;
+        std::vector<std::string> arguments;
     };
     words take_due(ring&, time_point now);
 

@@ -80,7 +80,6 @@ public:
     // ---- For an ownership ----------------------------------------------------------------------
 
     bool hand_over(hold_state&) override { return false; }
-    void published(unsigned, bool) override {}
     void ended(ownership&) override;
     bool keep_lost() override
     {

@@ -290,14 +290,14 @@ void arena::pass_by_each_lock()
     });
 }
 
-// Where nobody has released the lock since. It ends two minutes after the last of them has joined
-// it.
+// Where nobody has released the lock since. It ends ten minutes after the last of them has joined
+// it, or looked at it.
 bool arena::is_list_of_killed(std::string const& key)
 {
-    constexpr std::int64_t two_minutes = 120'000;
+    constexpr std::int64_t ten_minutes = 600'000;
     auto const left = server_.ask("PTTL", key).number;
-    return key.starts_with("colock_wait:") && 0 <= left && left <= two_minutes &&
-        std::ranges::all_of(server_.ask("LRANGE", key, "0", "-1").items, [&](auto const& entry) {
+    return key.starts_with("colock_wait:") && 0 <= left && left <= ten_minutes &&
+        std::ranges::all_of(server_.ask("ZRANGE", key, "0", "-1").items, [&](auto const& entry) {
                return std::ranges::any_of(killed_clients_, [&](std::string const& id) {
                    return !id.empty() && entry.text.starts_with(id);
                });

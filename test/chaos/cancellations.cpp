@@ -258,7 +258,8 @@ std::string cancelling::all_left(kind of, bool what_lingers)
         return left;
     if (what_lingers)
         for (auto const& each : server_.ask("PUBSUB", "CHANNELS").items)
-            left += each.text + "; ";
+            if (each.text.find(":mailbox:") == std::string::npos)  // of a client, not of a wait
+                left += each.text + "; ";
     return left + leftovers(server_, of, name(of));
 }
 

@@ -16,8 +16,8 @@ constexpr int enough = 8;
 
 /// Where the script looks whether the lock is free, and a text of the same length that always says
 /// yes.
-constexpr char const* the_check = "if left ~= -2 then";
-constexpr char const* no_check = "if left == -9 then";
+constexpr char const* the_check = "if there ~= 0 then";
+constexpr char const* no_check = "if there == 9 then";
 
 findings shown(arena& at, char const* title)
 {

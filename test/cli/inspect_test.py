@@ -229,7 +229,7 @@ class Info(Case):
             waits.connect(self.server.path)
             waits.sendall(b"SUBSCRIBE redisson_sc:{s}\r\n")
             waits.recv(1)
-            self.server.ask("RPUSH", "colock_wait:{s}", "one", "two:3")
+            self.server.ask("ZADD", "colock_wait:{s}:turns", "1", "one:1", "2", "two:1:3")
             self.assertEqual(self.colock("info", "s").out,
                              "s: does not exist\n  waiting   2 clients for permits, until somebody sets them\n")
             self.assertEqual(self.info("s")["waiting_for_permits"], 2)

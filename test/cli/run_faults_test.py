@@ -82,7 +82,7 @@ class Stalled(Case):
     def test_the_server_is_away_when_the_wait_is_over(self) -> None:
         self.hold()
         waiting = self.start("run", "--wait", "1500ms", "k", "--", "true", url=self.gate.url)
-        wait_for(lambda: self.server.ask("EXISTS", "colock_wait:{k}") == 1, "the waiter")
+        wait_for(lambda: self.server.ask("EXISTS", "colock_wait:{k}:turns") == 1, "the waiter")
         self.gate.close()
         self.check(waiting.end(), 69, "k: wait for the lock for 1.5 s: no connection to ",
                    "try again when the server is back")
@@ -91,7 +91,7 @@ class Stalled(Case):
         self.hold()
         waiting = self.start("run", "--wait", "1500ms", "--conflict-exit-code", "0", "k", "--",
                              "true", url=self.gate.url)
-        wait_for(lambda: self.server.ask("EXISTS", "colock_wait:{k}") == 1, "the waiter")
+        wait_for(lambda: self.server.ask("EXISTS", "colock_wait:{k}:turns") == 1, "the waiter")
         self.gate.shut()
         self.check(waiting.end(), 69, "k: wait for the lock for 1.5 s: no connection to ")
 

@@ -152,7 +152,7 @@ BOOST_DATA_TEST_CASE(counting_refused, each_server(), kind)
     in.at.run([&]() -> asio::awaitable<void> {
         co_await hand_over(in, lock{a.client, "orders:1"}, lock{b.client, "orders:1"}, b);
         for (auto const* log : {a.log.get(), b.log.get()}) {
-            BOOST_TEST(log->count("may not count who waits") == 1U, log->all());
+            BOOST_TEST(log->count("may not count who listens") == 1U, log->all());
             BOOST_TEST(log->count("app +pubsub|numsub") == 1U, log->all());
         }
     });

@@ -79,7 +79,8 @@ BOOST_DATA_TEST_CASE(messages_follow_the_primary, each_server(), kind)
         held = co_await after.acquire({.lease = 20s});
         waiting.start(wait(after.name()));
         bool const listens = co_await eventually([&] {
-            return servers.replica.listeners(decide::lock_channel(after.name())) != 0;
+            return is_waiting(other.client, after.name()) &&
+                servers.replica.listeners(mailbox_of(other.client, after.name())) == 1;
         });
         BOOST_TEST(listens);
         co_await held.release();

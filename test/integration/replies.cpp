@@ -154,11 +154,13 @@ public:
     scripted_server server;
 };
 
-/// To an acquire script: somebody else holds each of the locks for a minute.
+/// To an acquire script: a client that knows no wait list holds each of the locks for a minute, and
+/// this one is the first there.
 inline scripted_server::answer refuse(scripted_server::command const& c)
 {
     auto const keys = std::stoul(c.said.at(2));  // each lock comes with its counter
-    return wire::list(std::vector(keys / 2, wire::list({wire::number(60'000)})));
+    auto const no = {wire::number(60'000), wire::number(1), wire::number(7)};
+    return wire::list(std::vector(keys / 2, wire::list(no)));
 }
 
 inline bool is_acquire(scripted_server::command const& c)

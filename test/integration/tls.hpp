@@ -92,10 +92,8 @@ inline asio::awaitable<void> use(tls_lab& in, running_client& a, running_client&
         hold second = co_await lock{b.client, name}.acquire();
         co_await second.release();
     });
-    bool const subscribed = co_await eventually([&] {
-        return in.server.listeners("redisson_lock__channel:{" + name + "}") == 1;
-    });
-    BOOST_TEST(subscribed);
+    bool const waits = co_await eventually([&] { return is_waiting(b.client, name); });
+    BOOST_TEST(waits);
     co_await first.release();
     co_await all.join(2s);
     for (auto const& c : {&a, &b})

@@ -3,6 +3,7 @@
 // Pools of subscriptions that run out, and what is left of those who have waited.
 #include "family/kinds.hpp"
 #include "replay/replay.hpp"
+#include <colock/countdown_latch.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -39,23 +40,22 @@ BOOST_AUTO_TEST_SUITE_END()
 // Wake-ups that are missed. The poll cap is 30 s here: what a message should bring comes by one.
 
 /// Has a connection that is known to the network as that of subscriptions, and on which no change
-/// is under way.
+/// is under way; but no mailbox, which a latch does not need.
 inline asio::awaitable<void> listen_once(far_lab& at, running_client& c)  // NOLINT(*-reference-*)
 {
     auto const name = unique_name("listen");
-    take_by_hand(at.server(), name);
-    lock const other{c.client, name};
+    at.server().ask("SET", name, "1");
+    countdown_latch const other{c.client, name};
     tasks all{at.context()};
     asio::cancellation_signal leave;
     all.start([&]() -> asio::awaitable<void> {
-        auto const [ec, none] =
-            co_await other.acquire(asio::bind_cancellation_slot(leave.slot(), tuple));
+        auto const [ec] = co_await other.wait(asio::bind_cancellation_slot(leave.slot(), tuple));
         BOOST_TEST(ec == asio::error::operation_aborted);
     });
-    BOOST_TEST(co_await is_waited_for(at.server(), name));
+    auto const channel = "redisson_countdownlatch__channel__{" + name + "}";
+    BOOST_TEST(co_await eventually([&] { return at.server().listeners(channel) == 1; }));
     leave.emit(asio::cancellation_type::terminal);
     co_await all.join(4s);
-    auto const channel = "redisson_lock__channel:{" + name + "}";
     bool const over = co_await eventually([&] {
         return c.client.stats().subscriptions == 0 && at.server().listeners(channel) == 0;
     });

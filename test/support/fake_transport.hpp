@@ -46,7 +46,11 @@ struct call {
 
 // What the scripts answer.
 inline reply granted(std::int64_t token) { return reply::of(token); }
-inline reply refused(std::int64_t pttl) { return reply::of(std::vector{reply::of(pttl)}); }
+/// By one that does not know the wait list, of which the client is the first.
+inline reply refused(std::int64_t pttl)
+{
+    return reply::of(std::vector{reply::of(pttl), reply::of(1), reply::of(7)});
+}
 inline reply released(std::int64_t receivers = 0) { return reply::of(receivers); }
 inline reply gone() { return reply{}; }
 inline reply done() { return reply::of(1); }

@@ -106,11 +106,24 @@ bool is_waiting(client const& at, std::string const& name)
 {
     auto const& inside = *detail::client_access::inside(at);
     reported_presence of_it{std::chrono::steady_clock::now() + 1min};  // the youngest as well
-    for (auto const& each : inside.keyed_states().all())
-        if (each->name() == name)
-            each->tell(of_it);
+    for (auto const& each : inside.keyed_states().all()) {
+        if (each->name() != name)
+            continue;
+        if (each->awaits_message())
+            return true;
+        using detail::lock_kind;
+        auto const kind = each->kind();
+        if (kind == state_of(lock_kind::read) || kind == state_of(lock_kind::fair))
+            each->tell(of_it);  // by channels of their own
+    }
     return std::ranges::any_of(of_it.told.entries, &decide::client_report::entry::waits) &&
         at.stats().subscriptions != 0;
+}
+
+std::string mailbox_of(client const& whose, std::string const& name)
+{
+    auto const& inside = *detail::client_access::inside(whose);
+    return inside.mailbox_prefix(decide::slot_of(name)) + inside.uuid();
 }
 
 running_client::running_client(

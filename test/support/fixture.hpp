@@ -97,9 +97,12 @@ config quick(config where);
 config brief(config where);
 inline constexpr milliseconds brief_lease{400};
 
-/// The client has an acquire of this name that is subscribed and waits. Call it where the client
-/// runs.
+/// The client has an acquire of this name that waits, and hears when it is worth asking again. Call
+/// it where the client runs.
 bool is_waiting(client const&, std::string const& name);
+
+/// The channel by which the client hears that it is its turn for this name.
+std::string mailbox_of(client const&, std::string const& name);
 
 /// A client that runs, and how that ended.
 struct running_client {

@@ -141,11 +141,16 @@ std::string usual_answers::to_sentinel(words const& command) const
     return is_address ? list({text("127.0.0.1"), text(std::to_string(primary))}) : list({});
 }
 
-bool is_sum_of_acquire(std::string_view sha1) noexcept
+namespace {
+
+bool is_sum_of(scripts::script const& what, std::string_view sha1) noexcept
 {
-    auto const& plain = scripts::acquire;
-    return sha1 == plain.sha1 || sha1 == plain.sharded->sha1 || sha1 == plain.both->sha1;
+    return sha1 == what.sha1 || sha1 == what.sharded->sha1 || sha1 == what.both->sha1;
 }
+
+}  // namespace
+
+bool is_sum_of_acquire(std::string_view sha1) noexcept { return is_sum_of(scripts::acquire, sha1); }
 
 std::string usual_answers::to_script(words const& command)
 {
@@ -153,10 +158,11 @@ std::string usual_answers::to_script(words const& command)
     auto const keys = std::strtoul(command.at(2).c_str(), nullptr, 10);
     bool const is_fenced = is_acquire && !command.at(3 + keys).empty();
     std::vector<std::string> values;
-    if (command.at(1) == scripts::expiring.sha1) {
-        for (std::size_t i = 1; i <= keys; ++i)  // the number of each key, and that it is gone
+    if (is_sum_of(scripts::look, command.at(1))) {
+        // The number of each key, and that it is to be asked for.
+        for (std::size_t i = 1; i <= keys; ++i)
             values.insert(
-                values.end(), {wire::number(static_cast<std::int64_t>(i)), wire::number(-2)}
+                values.end(), {wire::number(static_cast<std::int64_t>(i)), wire::number(0)}
             );
         return wire::list(values);
     }

@@ -53,6 +53,7 @@ reply script_server::run(call const& c)
         fence_ = c.keys.back();
     }
     arguments.insert(arguments.end(), c.arguments.begin(), c.arguments.end());
+    ++calls_;
     auto got = redis_.call(c.what->text, keys, arguments);
     // A step for one lock is answered as the link does it: by its own part of the list.
     if (!c.is_whole && got.what == reply::kind::list && got.items.size() == 1)

@@ -68,13 +68,18 @@ public:
     /// How many permits of this semaphore are out.
     std::int64_t permits_out(std::string const& name);
 
+    /// Its clock, in microseconds.
+    std::int64_t now() const { return time(); }
+
 private:
     std::int64_t publish(std::string_view channel, std::string_view payload);
     std::int64_t time() const
     {
-        return (clock::now().time_since_epoch() + ahead) / std::chrono::microseconds{1};
+        // Each script takes a while, so that no two who wait have come at the same time.
+        return (clock::now().time_since_epoch() + ahead) / std::chrono::microseconds{1} + calls_;
     }
 
+    std::int64_t calls_ = 0;
     simulation::server redis_;
     std::vector<fake_transport*> clients_;
     std::string fence_;  ///< the counter of the last acquire

@@ -91,7 +91,14 @@ struct world {
     void let_go(std::string const& field)
     {
         redis.run(
-            {&scripts::release, 0, {"k"}, {field, harness::channel(), decide::wait_list("k"), ""}}
+            {&scripts::release,
+             0,
+             {"k"},
+             {field,
+              harness::channel(),
+              decide::wait_list("k"),
+              "+" + decide::mailbox_prefix({}),
+              ""}}
         );
     }
     void close() { client->it.close(others.emplace_back().token()); }

@@ -28,15 +28,14 @@ std::vector<script_form> const& script_forms()
     using namespace scripts;
     constexpr auto fair = "lock queue timeouts tickets";
     static std::vector<script_form> const all{
-        {acquire, "plain", "lock counter", "field lease tokens place_and_channel", "way"},
+        {acquire, "plain", "lock counter", "field lease tokens wait_list box since", "way"},
         {extend, "plain fair read_write", "lock", "holder depth lease"},
         {renew, "plain fair read_write", "lock", "holder lease"},
-        {release, "plain", "lock", "field listed_channel wait_list joining_entry"},
-        {leave, "plain read_write semaphore permits", "lock", "listed_channel entry"},
-        {force, "plain", "lock", "channel box"},
+        {release, "plain", "lock", "field channel wait_list box joining_entry"},
+        {force, "plain", "lock", "channel wait_list box"},
         {adopt, "plain", "lock counter", "claimed field lease", "way"},
         {request, "plain", "lock", "channel"},
-        {expiring, "plain fair read_write", "lock", "kept_list", "limit"},
+        {look, "plain fair read_write", "lock", "wait_list entry sum", "limit box"},
         {inspect, "plain fair read_write", "lock", ""},
         {fair_acquire,
          "fair",
@@ -49,37 +48,37 @@ std::vector<script_form> const& script_forms()
         {read_acquire, "read_write", "lock", "field lease prefix"},
         {read_extend, "read_write", "lock", "field depth lease prefix"},
         {read_renew, "read_write", "lock", "field lease prefix"},
-        {read_release, "read_write", "lock", "field read_write_channel prefix"},
+        {read_release, "read_write", "lock", "field read_write_channel wait_list box prefix"},
         {write_acquire,
          "read_write",
          "lock counter",
-         "writer lease tokens place_and_channel",
+         "writer lease tokens wait_list box since",
          "way"},
         {write_release,
          "read_write",
          "lock",
-         "writer listed_channel wait_list joining_entry prefix"},
-        {read_write_force, "read_write", "lock", "side read_write_channel prefix box"},
+         "writer read_write_channel wait_list box joining_entry prefix"},
+        {read_write_force, "read_write", "lock", "side read_write_channel wait_list box prefix"},
         {semaphore_acquire,
          "semaphore",
          "lock takings",
-         "amount request life place_and_channel client permits"},
+         "amount request life semaphore_channel wait_list box since entry permits"},
         {semaphore_undo,
          "semaphore",
          "lock takings",
-         "request request amount life semaphore_channel"},
+         "request request amount life semaphore_channel wait_list box entry"},
         {semaphore_release,
          "semaphore permits",
          "lock changes",
-         "difference request life semaphore_channel"},
+         "difference request life semaphore_channel wait_list box"},
         {semaphore_release_existing,
          "semaphore",
          "lock changes",
-         "amount request life semaphore_channel"},
+         "amount request life semaphore_channel wait_list box"},
         {semaphore_set,
          "semaphore permits",
          "lock changes",
-         "amount_and_life request life semaphore_channel"},
+         "amount_and_life request life semaphore_channel wait_list box"},
         {semaphore_drain, "semaphore", "lock changes", "zero request life semaphore_channel"},
         {latch_set, "latch", "lock changes", "amount request life latch_channel"},
         {latch_count_down, "latch", "lock changes", "amount request life latch_channel"},
@@ -87,11 +86,20 @@ std::vector<script_form> const& script_forms()
         {count, "semaphore latch", "lock", ""},
         {leader_publish, "plain", "lock words", "field number spoken life"},
         {leader_read, "plain", "lock words", ""},
-        {permit_acquire, "permits", "lock leases", "ids lease place_and_channel client permits"},
+        {permit_acquire,
+         "permits",
+         "lock leases",
+         "ids lease semaphore_channel wait_list box since entry permits"},
         {permit_extend, "permits", "leases", "id lease"},
-        {permit_release, "permits", "lock leases", "ids semaphore_channel"},
-        {permit_return, "permits", "lock changes leases", "ids request life semaphore_channel"},
-        {permit_set, "permits", "lock changes leases", "amount request life semaphore_channel"},
+        {permit_release, "permits", "lock leases", "ids semaphore_channel wait_list box entry"},
+        {permit_return,
+         "permits",
+         "lock changes leases",
+         "ids request life semaphore_channel wait_list box"},
+        {permit_set,
+         "permits",
+         "lock changes leases",
+         "amount request life semaphore_channel wait_list box"},
         {permit_remove, "permits", "lock changes leases", "zero request life semaphore_channel"},
         {permit_count, "permits", "lock leases", ""},
     };
@@ -165,8 +173,8 @@ script_call step_maker::call(bool odd)
             odd && dice_.one_in(12) ? odd_argument(role) : argument(role, name_)
         );
     };
-    if (!of.front.empty())
-        add(of.front);
+    for (auto const& role : words_of(of.front))
+        add(role);
     bool const is_fenced = of.front == "way" && !made.arguments[0].empty();
     auto locks = dice_.one_in(4) ? 1U + static_cast<unsigned>(dice_.below(3)) : 1U;
     for (; locks != 0; --locks) {
@@ -225,15 +233,6 @@ std::string step_maker::channel_of(std::string_view role, std::string const& of)
                                        : decide::lock_channel(of);
 }
 
-/// The channel whose lock, of the kind of these steps, has a wait list.
-std::string step_maker::listed_channel(std::string const& of) const
-{
-    bool const counts = kind_ == "semaphore" || kind_ == "permits";
-    return counts               ? decide::semaphore_channel(of)
-        : kind_ == "read_write" ? decide::read_write_channel(of)
-                                : decide::lock_channel(of);
-}
-
 std::string step_maker::argument(std::string_view role, std::string const& of)
 {
     if (role == "field" || (role == "holder" && kind_ != "read_write"))
@@ -244,22 +243,18 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return field() + ":write";
     if (role == "lease" || role == "wait" || role.ends_with("life"))
         return time(role);
-    if (role == "client")
-        return field().substr(0, 15);
-    if (role == "joining_entry" && dice_.one_in(2))
+    if ((role == "joining_entry" || role == "entry") && dice_.one_in(3))
         return {};
     if (role == "joining_entry")
-        return field().substr(0, 15);
+        return field();
     if (role == "entry")
-        return field().substr(0, 15) + one_of("", "", ":2", ":4");
-    if (role == "place_and_channel")
-        return one_of("", "last", "first", "check", "behind") + ":" + listed_channel(of);
-    if (role == "listed_channel")
-        return listed_channel(of);
+        return field() + one_of("", "", ":2", ":4");
     if (role == "wait_list")
         return decide::wait_list(of);
-    if (role == "kept_list")
-        return dice_.one_in(2) ? "" : field().substr(0, 15) + ":" + decide::wait_list(of);
+    if (role == "since")
+        return one_of("", "0", "0", std::to_string(now_ - dice_.below(1'000'000)));
+    if (role == "sum")
+        return number(0, 3);
     if (role == "way")
         return one_of("clock", "clock", "redisson", "");
     if (role == "tokens")
@@ -289,7 +284,7 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
     if (role == "prefix")
         return decide::lease_prefix(of);
     if (role == "box")
-        return decide::mailbox_prefix({});
+        return (dice_.one_in(8) ? "*" : "+") + decide::mailbox_prefix({});
     if (role == "id")
         return id();
     if (role == "ids")  // one or two of one owner
@@ -359,7 +354,17 @@ strings step_maker::by_hand()
     case 2: return {"HSET", on, field(), one_of("1", "2", "x", "")};
     case 3: return {"HSET", on, "mode", one_of("read", "write", "x"), field() + ":write", "1"};
     case 4: return {"RPUSH", on, field(), field()};
-    case 5: return {"ZADD", on, score, field()};
+    case 5:
+        return {
+            "ZADD",
+            on,
+            one_of(
+                score,
+                score,
+                std::to_string(now_),
+                '-' + std::to_string(now_ + dice_.below(150'000))
+            ),
+            field()};
     case 6: return {"ZADD", on, one_of(score, "922337203685477"), id()};
     case 7: return {"ZREM", on, field(), field(), id()};
     case 8: return {"HDEL", on, field(), "mode"};

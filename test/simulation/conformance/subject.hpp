@@ -107,7 +107,7 @@ inline constexpr std::int64_t some_day = 1'795'300'000'123'456;
 using test::random_numbers;
 
 /// What a script takes: the roles of its keys and arguments for each lock, by their names, and of
-/// the argument that stands once in front.
+/// the arguments that stand once in front.
 struct script_form {
     scripts::script const& what;
     std::string_view kinds;  ///< of locks
@@ -162,7 +162,6 @@ private:
     std::string time(std::string_view role);
     std::string odd_argument(std::string_view role);
     std::string channel_of(std::string_view role, std::string const& name);
-    std::string listed_channel(std::string const& of) const;
     std::string any_key();
     std::string field();
     static std::string field_of(int owner);

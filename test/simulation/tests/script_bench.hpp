@@ -51,10 +51,11 @@ inline std::string newer(int number)
 {
     return "5f2a1d7c-8b2e-9c11-9c55-0d3f5e2b7a10:" + text(number);
 }
-inline std::string const mailboxes = decide::mailbox_prefix({});
+inline std::string const mailbox_names = decide::mailbox_prefix({});
+inline std::string const mailboxes = "+" + mailbox_names;
 inline std::string mailbox_of(std::string const& field)
 {
-    return mailboxes + field.substr(0, field.find(':'));
+    return mailbox_names + field.substr(0, field.find(':'));
 }
 /// The letter that it gets, as `script_bench::heard` writes it.
 inline std::string letter_to(std::string const& field, std::string const& lock)
@@ -173,11 +174,10 @@ inline std::int64_t refusal(reply const& r)
     return r.what == reply::kind::list && !r.items.empty() ? r.items[0].number : -100;
 }
 
-/// Refused, while so many subscribed to the channel; it has no place in the wait list.
-inline bool is_refused(reply const& r, std::int64_t number, std::int64_t subscribers)
+/// Refused; it has no place in the wait list.
+inline bool is_refused(reply const& r, std::int64_t number = -1)
 {
-    return refusal(r) == number && r.items.size() == 3 && is(r.items[1], subscribers) &&
-        (is(r.items[2], 0) || is(r.items[2], 2));
+    return refusal(r) == number && r.items.size() == 3 && is(r.items[1], 0) && is(r.items[2], 0);
 }
 
 }  // namespace colock::simulation

@@ -16,18 +16,22 @@ struct counting : script_bench {
 
     reply change(scripts::script const& by, std::string const& amount, std::string const& number)
     {
-        return run(by, {"k", "changes"}, {amount, number, "5000", "c"});
+        return run(by, {"k", "changes"}, {amount, number, "5000", "c", "w", "b:"});
     }
     reply take(std::string const& permits, std::string const& number, std::string const& limit = "")
     {
         return run(
-            scripts::semaphore_acquire, {"k", "taken"}, {permits, number, "5000", ":c", "", limit}
+            scripts::semaphore_acquire,
+            {"k", "taken"},
+            {permits, number, "5000", "c", "w", "b:", "", "", limit}
         );
     }
     reply undo(std::string const& request, std::string const& number, std::string const& permits)
     {
         return run(
-            scripts::semaphore_undo, {"k", "taken"}, {request, number, permits, "5000", "c"}
+            scripts::semaphore_undo,
+            {"k", "taken"},
+            {request, number, permits, "5000", "c", "w", "b:", ""}
         );
     }
     std::string left() { return get("k"); }
@@ -40,12 +44,12 @@ BOOST_AUTO_TEST_SUITE(scripts_of_counters)
 BOOST_DATA_TEST_CASE(no_more_permits_are_out_than_there_are, each_place(), where)
 {
     counting at{where};
-    BOOST_TEST(refusal(at.take("1", "1")) == 0);
+    BOOST_TEST(refusal(at.take("1", "1")) == -1);
     BOOST_TEST(is(at.change(scripts::semaphore_set, "3", "2"), 1));
     BOOST_TEST(is(at.take("2", "3"), 1));
-    BOOST_TEST(is_refused(at.take("2", "4"), 1, 1));
+    BOOST_TEST(is_refused(at.take("2", "4")));
     BOOST_TEST(is(at.take("1", "5"), 1));
-    BOOST_TEST(is_refused(at.take("1", "6"), 0, 1));
+    BOOST_TEST(is_refused(at.take("1", "6")));
     BOOST_TEST(at.left() == "0");
     BOOST_TEST(is(at.change(scripts::semaphore_set, "9", "7"), 0));
     BOOST_TEST(at.left() == "0");
@@ -62,15 +66,14 @@ BOOST_DATA_TEST_CASE(each_request_takes_once, each_place(), where)
         BOOST_TEST(at.pttl("taken") == 5'000);
     }
     BOOST_TEST(is(at.take("1", "4"), 1));
-    BOOST_TEST(refusal(at.take("2", "3")) == 2);  // it was given up
+    BOOST_TEST(is_refused(at.take("2", "3")));  // it was given up
     BOOST_TEST(at.left() == "2");
     at.take("9", "5");
     BOOST_TEST(at.get("taken") == "4");
-    at.listen("redisson_sc:{k}:x");
     at.run(
         scripts::semaphore_acquire,
         {"k", "taken"},
-        {"9", "3", "5000", "last:redisson_sc:{k}", "x", ""}
+        {"9", "3", "5000", "c", "w", "b:", "0", "x:3:9", ""}
     );
     BOOST_TEST(at.keys() == "k taken");  // nobody waits for it any more
 }
@@ -80,7 +83,7 @@ BOOST_DATA_TEST_CASE(a_limit_makes_the_semaphore_that_does_not_exist, each_place
     counting at{where};
     auto const missing = at.take("2", "1");
     BOOST_TEST_REQUIRE(missing.items.size() == 3U);
-    BOOST_TEST(is(missing.items[2], 2 + 8));
+    BOOST_TEST(is(missing.items[2], 8));
     BOOST_TEST(!at.exists("k"));
     BOOST_TEST(is(at.take("2", "2", "5"), 1));
     BOOST_TEST(at.left() == "3");
@@ -90,14 +93,14 @@ BOOST_DATA_TEST_CASE(a_limit_makes_the_semaphore_that_does_not_exist, each_place
     BOOST_TEST(is(at.take("3", "3", "5"), 1));
     BOOST_TEST(at.left() == "0");
     BOOST_TEST(at.heard().empty());
-    BOOST_TEST(is_refused(at.take("1", "4", "5"), 0, 1));
+    BOOST_TEST(is_refused(at.take("1", "4", "5")));
     // Lost while permits are out: all are there again.
     at.ask("DEL", "k");
     BOOST_TEST(is(at.take("1", "5", "5"), 1));
     BOOST_TEST(at.left() == "4");
     at.ask("DEL", "k");
-    BOOST_TEST(refusal(at.take("1", "3", "5")) == 5);  // an older one
-    BOOST_TEST(refusal(at.take("6", "6", "5")) == 5);  // never enough
+    BOOST_TEST(is_refused(at.take("1", "3", "5")));  // an older one
+    BOOST_TEST(is_refused(at.take("6", "6", "5")));  // never enough
     BOOST_TEST(!at.exists("k"));
 }
 
@@ -109,7 +112,7 @@ BOOST_DATA_TEST_CASE(what_is_there_wins_over_a_limit, each_place(), where)
     BOOST_TEST(at.left() == "6");
     auto const refused = at.take("9", "2", "5");
     BOOST_TEST_REQUIRE(refused.items.size() == 4U);
-    BOOST_TEST(is(refused.items[2], 2 + 16));
+    BOOST_TEST(is(refused.items[2], 16));
     BOOST_TEST(is(refused.items[3], 6));
     BOOST_TEST(is(at.take("2", "3", "5"), -6));
     BOOST_TEST(is(at.take("1", "4", "5"), 1));  // it could be 5 now
@@ -127,10 +130,10 @@ BOOST_DATA_TEST_CASE(an_undo_gives_back_what_was_taken_and_bars_it, each_place()
     BOOST_TEST(at.heard() == "c=5");
     BOOST_TEST(is(at.undo("2", "3", "2"), 0));
     BOOST_TEST(at.left() == "5");
-    BOOST_TEST(refusal(at.take("2", "2")) == 5);  // it comes late, and takes nothing
-    BOOST_TEST(is(at.undo("4", "5", "2"), 0));    // it has not come yet
+    BOOST_TEST(is_refused(at.take("2", "2")));  // it comes late, and takes nothing
+    BOOST_TEST(is(at.undo("4", "5", "2"), 0));  // it has not come yet
     BOOST_TEST(at.left() == "5");
-    BOOST_TEST(refusal(at.take("2", "4")) == 5);
+    BOOST_TEST(is_refused(at.take("2", "4")));
     BOOST_TEST(at.left() == "5");
     // An undo that comes late does not make an earlier request the last one.
     BOOST_TEST(is(at.take("2", "7"), 1));
@@ -218,11 +221,13 @@ struct leasing : script_bench {
         std::string const& ids, std::string const& lease = "1000", std::string const& limit = ""
     )
     {
-        return run(scripts::permit_acquire, {"k", "leases"}, {ids, lease, ":c", "", limit});
+        return run(
+            scripts::permit_acquire, {"k", "leases"}, {ids, lease, "c", "w", "b:", "", "", limit}
+        );
     }
     reply give(std::string const& ids)
     {
-        return run(scripts::permit_release, {"k", "leases"}, {ids, "c"});
+        return run(scripts::permit_release, {"k", "leases"}, {ids, "c", "w", "b:", ""});
     }
     reply extend(std::string const& ids, std::string const& lease)
     {
@@ -230,7 +235,7 @@ struct leasing : script_bench {
     }
     reply change(scripts::script const& by, std::string const& what, std::string const& number)
     {
-        return run(by, {"k", "changes", "leases"}, {what, number, "5000", "c"});
+        return run(by, {"k", "changes", "leases"}, {what, number, "5000", "c", "w", "b:"});
     }
     /// Those that are available, and those that are out.
     std::string count()
@@ -255,7 +260,7 @@ BOOST_DATA_TEST_CASE(no_more_are_out_than_there_are, each_place(), where)
     BOOST_TEST(is(at.take(b, "1500"), 1));
     BOOST_TEST(is(at.take(b, "2000"), 1));  // a repeat sets the lease
     BOOST_TEST(at.left() == "0");
-    BOOST_TEST(is_refused(at.take(c), 1'000, 1));
+    BOOST_TEST(is_refused(at.take(c), 1'000));
     BOOST_TEST(at.count() == "0 2");
     at.pass(999);
     BOOST_TEST(refusal(at.take(c)) == 1);
@@ -273,7 +278,7 @@ BOOST_DATA_TEST_CASE(a_limit_makes_the_permits_that_do_not_exist, each_place(), 
     at.ask("DEL", "k");
     auto const missing = at.take(a);
     BOOST_TEST_REQUIRE(missing.items.size() == 3U);
-    BOOST_TEST(is(missing.items[2], 2 + 8));
+    BOOST_TEST(is(missing.items[2], 8));
     BOOST_TEST(!at.exists("k"));
     BOOST_TEST(is(at.take(a, "1000", "3"), 1));
     BOOST_TEST(at.heard() == "c=3");
@@ -281,7 +286,7 @@ BOOST_DATA_TEST_CASE(a_limit_makes_the_permits_that_do_not_exist, each_place(), 
     BOOST_TEST(at.pttl("k") == -1);
     // Lost with permits that are out: those count still.
     at.ask("DEL", "k");
-    BOOST_TEST(is_refused(at.take(b + c + leasing::id('d'), "1000", "3"), 1'000, 1));
+    BOOST_TEST(is_refused(at.take(b + c + leasing::id('d'), "1000", "3"), 1'000));
     BOOST_TEST(at.count() == "2 1");
     at.ask("DEL", "k");
     at.pass(1'000);
@@ -300,9 +305,9 @@ BOOST_DATA_TEST_CASE(the_permits_that_are_there_win_over_a_limit, each_place(), 
     BOOST_TEST(is(at.take(b, "1000", "3"), 1));  // a repeat
     auto const refused = at.take(c, "1000", "1");
     BOOST_TEST_REQUIRE(refused.items.size() == 4U);
-    BOOST_TEST(is(refused.items[2], 2 + 16));
+    BOOST_TEST(is(refused.items[2], 16));
     BOOST_TEST(is(refused.items[3], 2));
-    BOOST_TEST(is_refused(at.take(c, "1000", "2"), 1'000, 1));
+    BOOST_TEST(is_refused(at.take(c, "1000", "2"), 1'000));
     at.ask("SET", "k", "text");
     BOOST_TEST(is_wrong_type(at.take(c, "1000", "2")));
     BOOST_TEST(at.left() == "text");
@@ -436,7 +441,7 @@ BOOST_DATA_TEST_CASE(a_key_of_another_type_has_no_permits, each_place(), where)
     auto const got = at.run_many(
         scripts::permit_acquire,
         {"k", "leases", "other", "more"},
-        {a, "5000", ":c", "", "", b, "5000", ":c", "", ""}
+        {a, "5000", "c", "w", "b:", "", "", "", b, "5000", "c", "v", "b:", "", "", ""}
     );
     BOOST_TEST_REQUIRE(got.size() == 2U);
     BOOST_TEST(is_wrong_type(got[0]));
@@ -473,8 +478,8 @@ BOOST_AUTO_TEST_SUITE_END()
 
 namespace {
 
-/// Clients that wait for permits of `k` in its list. They and the semaphore's channel are listened
-/// to.
+/// Clients that wait for permits of `k` in its list, each with a mailbox. Somebody listens to the
+/// semaphore's channel.
 struct permit_waiters : script_bench {
     explicit permit_waiters(script_place where) : script_bench{where}
     {
@@ -484,65 +489,96 @@ struct permit_waiters : script_bench {
     void join(std::initializer_list<std::string> all)
     {
         for (auto const& client : all)
-            take("last", client);
+            take(client);
     }
     void listen_as(std::initializer_list<std::string> all)
     {
         for (auto const& client : all)
-            listen(channel + ':' + client);
+            listen(mailbox_names + client);
+    }
+    static std::string entry(std::string const& client, std::string const& permits)
+    {
+        return client + ":1" + (permits == "1" ? "" : ':' + permits);
     }
 
+    /// `since`: "" for one that takes no place.
     reply take(
-        std::string const& place,
         std::string const& client,
         std::string const& permits = "1",
+        std::string const& since = "0",
         std::string const& limit = ""
     )
     {
         return run(
             scripts::semaphore_acquire,
             {"k", "taken by " + client},
-            {permits, text(++number_), "3600000", place + ':' + channel, client, limit}
+            {permits,
+             text(++number_),
+             "3600000",
+             channel,
+             list,
+             mailboxes,
+             since,
+             entry(client, permits),
+             limit}
         );
     }
     reply lease(
-        std::string const& place,
         std::string const& client,
         std::string const& id,
+        std::string const& since = "0",
         std::string const& limit = ""
     )
     {
         return run(
             scripts::permit_acquire,
             {"k", "leases"},
-            {id, "1000", place + ':' + channel, client, limit}
+            {id, "1000", channel, list, mailboxes, since, entry(client, "1"), limit}
         );
     }
     reply give(std::string const& permits) { return give(scripts::semaphore_release, permits); }
     reply give(scripts::script const& by, std::string const& permits)
     {
-        return run(by, {"k", "changes"}, {permits, text(++number_), "3600000", channel});
+        return run(
+            by, {"k", "changes"}, {permits, text(++number_), "3600000", channel, list, mailboxes}
+        );
     }
-    reply leave(std::string const& entry) { return run(scripts::leave, {"k"}, {channel, entry}); }
+    /// The end of a wait.
+    reply leave(std::string const& client, std::string const& permits = "1")
+    {
+        return run(
+            scripts::semaphore_undo,
+            {"k", "taken by " + client},
+            {"0",
+             text(++number_),
+             permits,
+             "3600000",
+             channel,
+             list,
+             mailboxes,
+             entry(client, permits)}
+        );
+    }
 
     /// Who was told; `*` stands for all that listen to the semaphore's channel.
     std::string told()
     {
         std::istringstream words{heard()};
         std::string all;
-        for (std::string each; words >> each;) {
-            auto const client = each.substr(channel.size(), each.find('=') - channel.size());
-            all += client.empty() ? "*" : client.substr(1);
-        }
+        for (std::string each; words >> each;)
+            if (each.starts_with(channel))
+                all += '*';
+            else if (each.starts_with(mailbox_names))
+                all += each.substr(mailbox_names.size());
         return all;
     }
-    std::string entries() { return line(texts("LRANGE", list, "0", "-1")); }
+    std::string entries() { return line(texts("ZRANGE", list, "0", "-1")); }
     static bool stands(reply const& got, std::int64_t what)
     {
         return got.what == reply::kind::list && got.items.size() == 3 && is(got.items[2], what);
     }
 
-    std::string const channel = "redisson_sc:{k}", list = "colock_wait:{k}";
+    std::string const channel = "redisson_sc:{k}", list = decide::wait_list("k");
 
 private:
     int number_ = 0;
@@ -552,21 +588,22 @@ private:
 
 BOOST_AUTO_TEST_SUITE(scripts_of_permit_waiters)
 
-BOOST_DATA_TEST_CASE(the_first_alone_listens_to_the_common_channel, each_place(), where)
+BOOST_DATA_TEST_CASE(the_first_is_told_that_it_is, each_place(), where)
 {
     permit_waiters at{where};
     at.listen_as({"a", "b", "c"});
-    BOOST_TEST(at.stands(at.take("", ""), 2));
-    BOOST_TEST(at.stands(at.take("last", "a"), 5));
-    BOOST_TEST(at.stands(at.take("last", "b", "2"), 3));
-    BOOST_TEST(at.stands(at.take("check", "a"), 5));
-    BOOST_TEST(at.stands(at.take("check", "b", "2"), 3));
-    BOOST_TEST(at.stands(at.take("first", "c"), 5));
-    BOOST_TEST(at.entries() == "c a b:2");
-    BOOST_TEST(at.pttl(at.list) == 120'000);
-    // One that is told late stands there once.
-    BOOST_TEST(at.stands(at.take("first", "a"), 5));
-    BOOST_TEST(at.entries() == "a c b:2");
+    BOOST_TEST(at.stands(at.take("x", "1", ""), 0));
+    auto const first = at.take("a");
+    BOOST_TEST(at.stands(first, 3));
+    BOOST_TEST(is(first.items[1], at.now()));
+    at.pass(1);
+    BOOST_TEST(at.stands(at.take("b", "2"), 1));
+    at.pass(1);
+    BOOST_TEST(at.stands(at.take("a"), 3));
+    BOOST_TEST(at.stands(at.take("b", "2"), 1));
+    BOOST_TEST(at.stands(at.take("c", "1", text(at.begin - 5)), 3));  // it stood there before
+    BOOST_TEST(at.entries() == "c:1 a:1 b:1:2");
+    BOOST_TEST(at.pttl(at.list) == 600'000);
 }
 
 BOOST_DATA_TEST_CASE(a_release_tells_those_that_can_get_in, each_place(), where)
@@ -576,60 +613,69 @@ BOOST_DATA_TEST_CASE(a_release_tells_those_that_can_get_in, each_place(), where)
     at.join({"a", "b", "c", "d"});
     at.give("1");
     BOOST_TEST(at.told() == "*a");
-    BOOST_TEST(is(at.take("first", "a"), 1));
+    BOOST_TEST(is(at.take("a"), 1));
     at.give("2");
     BOOST_TEST(at.told() == "*bc");
-    BOOST_TEST(at.entries() == "d");
+    BOOST_TEST(is(at.take("b"), 1));
+    BOOST_TEST(is(at.take("c"), 1));
+    BOOST_TEST(at.entries() == "d:1");
     at.give("-1");
-    BOOST_TEST(at.told() == "*");  // none has come
+    BOOST_TEST(at.told().empty());
 }
 
-BOOST_DATA_TEST_CASE(what_has_come_before_is_for_one_more, each_place(), where)
+// Those who were told and have not come yet count.
+BOOST_DATA_TEST_CASE(no_more_are_told_than_can_get_in, each_place(), where)
 {
     permit_waiters at{where};
-    at.listen_as({"a", "b", "c", "d"});
-    at.join({"a", "b", "c", "d"});
-    at.ask("SET", "k", "5");
+    at.listen_as({"a", "b", "c"});
+    at.join({"a", "b", "c"});
     at.give("1");
-    BOOST_TEST(at.told() == "*ab");
+    at.give("1");
+    BOOST_TEST(at.told() == "*a*b");
+    at.ask("SET", "k", "3");
+    at.give("0");
+    BOOST_TEST(at.told() == "*c");
+}
+
+BOOST_DATA_TEST_CASE(what_others_were_told_of_is_theirs_for_a_while, each_place(), where)
+{
+    permit_waiters at{where};
+    at.listen_as({"a", "b"});
+    at.join({"a"});
+    at.give("1");
+    auto const behind = at.take("b");
+    BOOST_TEST(at.stands(behind, 3));
+    BOOST_TEST(is(behind.items[0], 100));
+    BOOST_TEST(is(at.take("x", "1", ""), 1));  // who takes no place takes what is there
+    BOOST_TEST(at.stands(at.take("a", "1", text(at.begin)), 3));
+    at.give("2");
+    BOOST_TEST(is(at.take("b"), 1));
+    BOOST_TEST(is(at.take("a"), 1));
+    at.join({"a"});
+    at.give("1");
+    at.pass(100);
+    BOOST_TEST(is(at.take("b"), 1));
 }
 
 BOOST_DATA_TEST_CASE(one_that_wants_more_keeps_its_place, each_place(), where)
 {
     permit_waiters at{where};
     at.listen_as({"a", "b", "c", "d"});
-    at.take("last", "a", "3");
-    at.take("last", "b", "2");
+    at.take("a", "3");
+    at.take("b", "2");
     at.join({"c", "d"});
     at.give("1");
     BOOST_TEST(at.told() == "*c");
-    BOOST_TEST(at.entries() == "a:3 b:2 d");
-    at.give("1");  // c has not come yet
-    BOOST_TEST(at.told() == "*b");
-    BOOST_TEST(at.entries() == "a:3 d");
-    BOOST_TEST(at.pttl(at.list) == 120'000);
-    at.ask("DEL", at.list);
-    at.ask("SET", "k", "0");
-    at.take("last", "a", "3");
+    BOOST_TEST(is(at.take("c"), 1));
     at.give("1");
-    BOOST_TEST(at.entries() == "a:3");
-    BOOST_TEST(at.pttl(at.list) == 120'000);  // and ends if nobody keeps it
-}
-
-BOOST_DATA_TEST_CASE(
-    one_that_wants_more_keeps_its_place_where_channels_are_sharded, each_place(), where
-)
-{
-    permit_waiters at{where};
-    at.listen("redisson_sc:{k}:a", audience::shard_channel);
-    for (auto const* const form :
-         {scripts::semaphore_release.sharded, scripts::semaphore_release.both}) {
-        at.ask("DEL", at.list);
-        at.ask("SET", "k", "0");
-        at.take("last", "a", "3");
-        at.give(*form, "1");
-        BOOST_TEST(at.entries() == "a:3");
-    }
+    BOOST_TEST(at.told() == "*d");
+    at.give("1");  // d has not come yet
+    BOOST_TEST(at.told() == "*");
+    BOOST_TEST(is(at.take("d"), 1));
+    at.give("1");
+    BOOST_TEST(at.told() == "*b");
+    BOOST_TEST(is(at.take("b", "2"), 1));
+    BOOST_TEST(at.entries() == "a:1:3");
 }
 
 BOOST_DATA_TEST_CASE(a_release_looks_past_64_that_want_more, each_place(), where)
@@ -637,30 +683,31 @@ BOOST_DATA_TEST_CASE(a_release_looks_past_64_that_want_more, each_place(), where
     permit_waiters at{where};
     at.listen_as({"near", "far"});
     for (int i = 1; i <= 64; ++i) {
-        auto const big = "big" + text(i);
+        auto const big = "big" + text(10 + i);
         at.listen_as({big});
         if (i == 64)
             at.join({"near"});
-        at.take("last", big, "3");
+        at.pass(1);
+        at.take(big, "3");
+        at.pass(1);
     }
     at.join({"far"});
     at.give("1");
     BOOST_TEST(at.told() == "*near");  // behind 63
-    BOOST_TEST(is(at.take("", "x"), 1));
+    BOOST_TEST(is(at.take("near"), 1));
     at.give("1");
     BOOST_TEST(at.told() == "*");
-    BOOST_TEST(at.entries().ends_with("big64:3 far"));
+    BOOST_TEST(at.entries().ends_with("big74:1:3 far:1"));
 }
 
 BOOST_DATA_TEST_CASE(the_dead_are_passed_over, each_place(), where)
 {
     permit_waiters at{where};
-    at.take("last", "a", "3");
-    at.join({"b", "c"});
+    at.join({"a", "b", "c"});
     at.listen_as({"c"});
     at.give("1");
     BOOST_TEST(at.told() == "*c");
-    BOOST_TEST(at.entries().empty());
+    BOOST_TEST(at.entries() == "c:1");
 }
 
 BOOST_DATA_TEST_CASE(
@@ -671,27 +718,25 @@ BOOST_DATA_TEST_CASE(
     at.listen_as({"a", "b", "c"});
     at.join({"a", "b", "c"});
     at.ask("SET", "k", "1");  // by somebody who does not know the list
-    BOOST_TEST(is(at.take("check", "a"), 1));
+    BOOST_TEST(is(at.take("a"), 1));
     BOOST_TEST(at.told() == "b");  // so that it listens
-    BOOST_TEST(at.entries() == "c");
-    at.join({"d"});
-    at.ask("SET", "k", "3");
-    BOOST_TEST(is(at.take("check", "c"), 1));
-    BOOST_TEST(at.entries().empty());
+    BOOST_TEST(at.stands(at.take("b", "1", text(at.begin)), 3));
+    BOOST_TEST(at.entries() == "b:1 c:1");
 }
 
-BOOST_DATA_TEST_CASE(
-    one_that_leaves_when_its_turn_was_told_tells_those_that_can_get_in, each_place(), where
-)
+BOOST_DATA_TEST_CASE(one_that_leaves_passes_its_turn_on, each_place(), where)
 {
     permit_waiters at{where};
     at.listen_as({"a", "b", "c"});
     at.join({"a", "b", "c"});
-    BOOST_TEST(is(at.leave("c"), 1));
+    BOOST_TEST(is(at.leave("c"), 0));
     BOOST_TEST(at.told().empty());
-    at.ask("SET", "k", "1");
-    BOOST_TEST(is(at.leave("d"), 0));
-    BOOST_TEST(at.told() == "a");
+    at.give("1");
+    BOOST_TEST(at.told() == "*a");
+    BOOST_TEST(is(at.leave("a"), 0));
+    BOOST_TEST(at.told() == "b");
+    at.leave("x");  // was never there
+    BOOST_TEST(at.told().empty());
 }
 
 BOOST_DATA_TEST_CASE(the_next_one_listens_when_the_first_leaves, each_place(), where)
@@ -699,21 +744,21 @@ BOOST_DATA_TEST_CASE(the_next_one_listens_when_the_first_leaves, each_place(), w
     permit_waiters at{where};
     at.listen_as({"a", "b"});
     at.join({"a"});
-    at.take("last", "b", "2");
-    BOOST_TEST(is(at.leave("a"), 1));
+    at.take("b", "2");
+    at.leave("a");
     BOOST_TEST(at.told() == "b");
-    BOOST_TEST(at.stands(at.take("first", "b", "2"), 5));
-    BOOST_TEST(at.entries() == "b:2");
+    BOOST_TEST(at.stands(at.take("b", "2"), 3));
+    BOOST_TEST(at.entries() == "b:1:2");
 }
 
 BOOST_DATA_TEST_CASE(the_next_one_listens_even_if_too_few_are_left_for_it, each_place(), where)
 {
     permit_waiters at{where};
     at.listen_as({"a", "b"});
-    at.take("last", "a", "2");
-    at.take("last", "b", "2");
+    at.take("a", "2");
+    at.take("b", "2");
     at.ask("SET", "k", "3");  // by somebody who does not know the list
-    BOOST_TEST(is(at.take("check", "a", "2"), 1));
+    BOOST_TEST(is(at.take("a", "2"), 1));
     BOOST_TEST(at.told() == "b");
 }
 
@@ -721,12 +766,11 @@ BOOST_DATA_TEST_CASE(what_is_too_little_for_the_first_is_told_to_others, each_pl
 {
     permit_waiters at{where};
     at.listen_as({"a", "b", "c"});
-    at.take("last", "a", "3");
+    at.take("a", "3");
     at.join({"b", "c"});
     at.ask("SET", "k", "1");  // by somebody who does not know the list
-    BOOST_TEST(at.stands(at.take("check", "a", "3"), 5));
+    BOOST_TEST(at.stands(at.take("a", "3"), 3));
     BOOST_TEST(at.told() == "b");
-    BOOST_TEST(at.entries() == "a:3 c");
 }
 
 BOOST_DATA_TEST_CASE(a_limit_tells_those_that_waited_for_a_semaphore, each_place(), where)
@@ -734,13 +778,13 @@ BOOST_DATA_TEST_CASE(a_limit_tells_those_that_waited_for_a_semaphore, each_place
     permit_waiters at{where};
     at.listen_as({"a", "b", "c"});
     at.ask("DEL", "k");
-    BOOST_TEST(at.stands(at.take("last", "a"), 5 + 8));
-    BOOST_TEST(at.stands(at.take("last", "b"), 3 + 8));
-    BOOST_TEST(is(at.take("last", "c", "1", "2"), 1));
+    BOOST_TEST(at.stands(at.take("a"), 3 + 8));
+    BOOST_TEST(at.stands(at.take("b"), 1 + 8));
+    BOOST_TEST(is(at.take("c", "1", "0", "2"), 1));
     BOOST_TEST(at.told() == "*a");
     at.ask("DEL", "k", at.list);
     at.join({"b"});
-    BOOST_TEST(is(at.lease("last", "c", std::string(16, '1'), "2"), 1));
+    BOOST_TEST(is(at.lease("c", std::string(16, '1'), "0", "2"), 1));
     BOOST_TEST(at.told() == "*b");
 }
 
@@ -750,14 +794,29 @@ BOOST_DATA_TEST_CASE(permits_whose_lease_has_ended_are_told, each_place(), where
     at.listen_as({"a", "b"});
     at.ask("SET", "k", "2");
     std::string const one(16, '1'), two(16, '2'), three(16, '3');
-    BOOST_TEST(is(at.lease("", "", one), 1));
-    BOOST_TEST(is(at.lease("", "", two), 1));
-    at.lease("last", "a", three);
-    at.lease("last", "b", three);
+    BOOST_TEST(is(at.lease("x", one, ""), 1));
+    BOOST_TEST(is(at.lease("x", two, ""), 1));
+    at.lease("a", three);
+    at.lease("b", three);
     at.pass(1'000);
-    BOOST_TEST(is(at.lease("check", "b", three), 1));
+    BOOST_TEST(is(at.lease("b", three), 1));
     BOOST_TEST(at.told() == "*a");
-    BOOST_TEST(at.entries().empty());
+    BOOST_TEST(at.entries() == "a:1");
+}
+
+BOOST_DATA_TEST_CASE(a_permit_that_nobody_wants_takes_its_place_with_it, each_place(), where)
+{
+    permit_waiters at{where};
+    at.listen_as({"a", "b"});
+    at.lease("a", std::string(16, '1'));
+    at.lease("b", std::string(16, '2'));
+    at.run(
+        scripts::permit_release,
+        {"k", "leases"},
+        {std::string(16, '1'), at.channel, at.list, mailboxes, "a:1"}
+    );
+    BOOST_TEST(at.told() == "b");
+    BOOST_TEST(at.entries() == "b:1");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,10 +2,13 @@
 //
 // What each script of plain locks promises.
 #include "decide/reply.hpp"
-#include "decide/wait_plan.hpp"
 #include "simulation/tests/script_bench.hpp"
 
 #include <cstdlib>
+#include <initializer_list>
+#include <optional>
+#include <sstream>
+#include <utility>
 
 namespace colock::simulation {
 
@@ -17,16 +20,25 @@ struct plain : script_bench {
 
     reply acquire(std::string const& field, std::string const& lease = "3000")
     {
-        return run(scripts::acquire, {"k", "counter"}, {"clock", field, lease, "1", ""});
+        return run(scripts::acquire, {"k", "counter"}, {"clock", field, lease, "1", "", "", ""});
     }
-    /// Without a token, by one that may wait.
-    reply acquire_or_wait(std::string const& field, std::string const& place)
+    /// Without a token, by one that may wait; `since`: "" if it takes no place.
+    reply wait(std::string const& field, std::string const& since = "0")
     {
-        return run(scripts::acquire, {"k"}, {"", field, "3000", "1", place + ':' + channel});
+        return run(scripts::acquire, {"k"}, {"", field, "3000", "1", list, mailboxes, since});
     }
     reply release(std::string const& field, std::string const& joins = "")
     {
-        return run(scripts::release, {"k"}, {field, channel, list, joins});
+        return run(scripts::release, {"k"}, {field, channel, list, mailboxes, joins});
+    }
+    /// Of one lock for which a client waits; `sum` as in look.lua. In how many ms it asks.
+    std::optional<std::int64_t> look(
+        std::string const& entry, std::string const& sum = "0", std::string const& limit = "1000"
+    )
+    {
+        auto const got = run_many(scripts::look, {"k"}, {limit, mailboxes, list, entry, sum});
+        BOOST_TEST_REQUIRE((got.empty() || got.size() == 2U));
+        return got.empty() ? std::nullopt : std::optional{got[1].number};
     }
     reply renew(std::string const& field, std::string const& lease)
     {
@@ -37,9 +49,39 @@ struct plain : script_bench {
         return run(scripts::extend, {"k"}, {field, depth, lease});
     }
     std::int64_t fields() { return ask("HLEN", "k").number; }
-    std::int64_t length() { return ask("LLEN", list).number; }
+    std::string entries() { return line(texts("ZRANGE", list, "0", "-1")); }
+    void join(std::initializer_list<std::string> all)
+    {
+        for (auto const& each : all) {
+            wait(each);
+            set_clock(now() + 1);
+        }
+    }
+    /// Whose turn was told since, and `*` for all that listen to the lock's channel.
+    std::string told()
+    {
+        std::istringstream words{heard()};
+        std::string all;
+        for (std::string each; words >> each;)
+            if (each.starts_with(mailbox_names))
+                all += ' ' + each.substr(mailbox_names.size());
+            else if (each.starts_with(channel))
+                all += '*';
+        return all;
+    }
+    void listen_as(std::initializer_list<std::string> all)
+    {
+        for (auto const& client : all)
+            listen(mailbox_names + client);
+    }
+    /// The numbers of a refusal but the first.
+    static std::string refused(reply const& got)
+    {
+        return got.items.size() == 3U ? text(got.items[1].number) + ' ' + text(got.items[2].number)
+                                      : "granted";
+    }
 
-    static constexpr auto channel = "redisson_lock__channel:{k}", list = "colock_wait:{k}";
+    static constexpr auto channel = "redisson_lock__channel:{k}", list = "colock_wait:{k}:turns";
 };
 
 }  // namespace
@@ -65,7 +107,7 @@ BOOST_DATA_TEST_CASE(one_owner_at_a_time_though_a_call_asks_twice, each_place(),
     plain at{where};
     strings arguments{""};
     for (auto const* const field : {"a", "b", "c", "d", "e", "f", "g"})
-        arguments.insert(arguments.end(), {field, "3000", "1", ""});
+        arguments.insert(arguments.end(), {field, "3000", "1", "", "", ""});
     auto const got = at.run_many(scripts::acquire, {"1", "2", "3", "4", "5", "6", "1"}, arguments);
     BOOST_TEST_REQUIRE(got.size() == 7U);
     for (std::size_t i = 0; i != 7; ++i)
@@ -149,7 +191,9 @@ BOOST_DATA_TEST_CASE(without_memory_renewals_and_releases_go_on, each_place(), w
 BOOST_DATA_TEST_CASE(a_force_takes_it_away_and_tells, each_place(), where)
 {
     plain at{where};
-    auto const force = [&] { return at.run(scripts::force, {"k"}, {plain::channel, mailboxes}); };
+    auto const force = [&] {
+        return at.run(scripts::force, {"k"}, {plain::channel, plain::list, mailboxes});
+    };
     BOOST_TEST(is(force(), 0));
     BOOST_TEST(at.heard().empty());
     at.acquire("a");
@@ -168,7 +212,7 @@ BOOST_DATA_TEST_CASE(a_force_tells_the_holder_by_its_mailbox, each_place(), wher
     at.listen(mailbox_of(newer(7)));
     for (auto const& holder : {ours(7), newer(7)}) {
         at.acquire(holder);
-        BOOST_TEST(is(at.run(scripts::force, {"k"}, {plain::channel, mailboxes}), 1));
+        BOOST_TEST(is(at.run(scripts::force, {"k"}, {plain::channel, plain::list, mailboxes}), 1));
         auto const letter = holder == newer(7) ? letter_to(holder, "k") + ' ' : std::string{};
         BOOST_TEST(at.heard() == letter + plain::channel + "=0");
     }
@@ -195,20 +239,6 @@ BOOST_DATA_TEST_CASE(a_look_sees_what_is_there, each_place(), where)
     BOOST_TEST(is_wrong_type(at.run(scripts::inspect, {"text"}, {})));
 }
 
-BOOST_DATA_TEST_CASE(what_is_free_soon_is_said, each_place(), where)
-{
-    plain at{where};
-    auto const expiring = [&](std::string const& limit) {
-        std::string all;
-        for (auto const& each : at.run_many(scripts::expiring, {"k", "l"}, {limit, "", ""}))
-            all += text(each.number) + ' ';
-        return all;
-    };
-    at.acquire("a");
-    BOOST_TEST(expiring("3000") == "2 -2 ");
-    BOOST_TEST(expiring("3001") == "1 3000 2 -2 ");
-}
-
 /// Draws blocks of tokens.
 struct drawn_blocks : plain {
     using plain::plain;
@@ -216,8 +246,9 @@ struct drawn_blocks : plain {
     /// The last token of so many, below 0 if there was only one.
     std::int64_t draw(std::int64_t tokens = 64)
     {
-        auto const got =
-            run(scripts::acquire, {"k", "counter"}, {"clock", "a", "30000", text(tokens), ""});
+        auto const got = run(
+            scripts::acquire, {"k", "counter"}, {"clock", "a", "30000", text(tokens), "", "", ""}
+        );
         release("a");
         BOOST_TEST(get("counter") == text(std::abs(got.number)));
         return got.number;
@@ -313,7 +344,9 @@ BOOST_DATA_TEST_CASE(the_counter_is_redissons, each_place(), where)
     auto const counter = decide::token_counter("k");
     BOOST_TEST(counter == "redisson_lock_token:{k}");
     auto const acquire = [&](std::string const& who) {
-        return at.run(scripts::acquire, {"k", counter}, {"redisson", who, "30000", "1", ""});
+        return at.run(
+            scripts::acquire, {"k", counter}, {"redisson", who, "30000", "1", "", "", ""}
+        );
     };
     BOOST_TEST(is(acquire("a"), 1));
     BOOST_TEST(at.get(counter) == "1");
@@ -385,169 +418,343 @@ BOOST_DATA_TEST_CASE(a_leader_says_what_it_says_while_it_leads, each_place(), wh
 
 // ---- The wait list -----------------------------------------------------------------------------
 
-BOOST_DATA_TEST_CASE(a_refusal_tells_how_many_wait, each_place(), where)
+BOOST_DATA_TEST_CASE(whoever_is_refused_stands_in_the_list, each_place(), where)
 {
     plain at{where};
-    at.unlisten(plain::channel);
-    at.listen("c");
-    at.listen("s", audience::shard_channel);
-    at.acquire("a");
-    auto const counted = [&](scripts::script const& form, std::string const& channel) {
-        auto const got = at.run(form, {"k", "counter"}, {"clock", "b", "3000", "1", channel});
-        BOOST_TEST_REQUIRE(got.items.size() == 3U);
-        BOOST_TEST(is(got.items[0], 3'000));
-        return got.items[1].number;
-    };
-    BOOST_TEST(counted(scripts::acquire, ":c") == 1);
-    BOOST_TEST(counted(scripts::acquire, ":s") == 0);
-    BOOST_TEST(counted(*scripts::acquire.sharded, ":c") == 0);
-    BOOST_TEST(counted(*scripts::acquire.sharded, ":s") == 1);
-    BOOST_TEST(counted(*scripts::acquire.both, ":c") == 1);
-    BOOST_TEST(counted(*scripts::acquire.both, ":s") == 1);
+    at.acquire(newer(1));
+    auto const since_a = text(at.now());
+    BOOST_TEST(at.refused(at.wait("a:1")) == since_a + " 3");
+    at.pass(1);
+    auto const since_b = text(at.now());
+    BOOST_TEST(at.refused(at.wait("b:2")) == since_b + " 1");
+    at.pass(1);
+    BOOST_TEST(at.refused(at.wait("b:2", since_b)) == since_b + " 1");
+    BOOST_TEST(at.refused(at.wait("a:1", "0")) == since_a + " 3");  // the answer was lost
+    BOOST_TEST(at.refused(at.wait("x:1", "")) == "0 0");
+    BOOST_TEST(at.entries() == "a:1 b:2");
+    BOOST_TEST(at.pttl(plain::list) == 600'000);
+    at.ask("DEL", plain::list);  // lost: they come back in the order of before
+    BOOST_TEST(at.refused(at.wait("b:2", since_b)) == since_b + " 3");
+    BOOST_TEST(at.refused(at.wait("a:1", since_a)) == since_a + " 3");
+    BOOST_TEST(at.entries() == "a:1 b:2");
 }
 
-BOOST_DATA_TEST_CASE(a_release_of_many_tells_the_first_of_the_list, each_place(), where)
+BOOST_DATA_TEST_CASE(a_refusal_says_whether_the_holder_is_foreign, each_place(), where)
+{
+    plain at{where};
+    for (auto const& [holder, sum] : {std::pair{newer(1), "3"}, {ours(1), "7"}, {java(1), "7"}}) {
+        at.ask("DEL", "k", plain::list);
+        at.acquire(holder);
+        BOOST_TEST(at.refused(at.wait("a:1")) == text(at.now()) + ' ' + sum);
+    }
+}
+
+BOOST_DATA_TEST_CASE(a_release_tells_the_first_alone, each_place(), where)
+{
+    plain at{where};
+    at.listen_as({"a", "b"});
+    at.acquire(newer(1));
+    at.join({"a:17", "b:2"});
+    BOOST_TEST(at.release(newer(1)).items.at(0).number == 1);
+    BOOST_TEST(
+        at.heard() ==
+        "redisson_lock__channel:{k}=0 redisson_lock__channel:{colock}:mailbox:a turn 17 1=k"
+    );
+    BOOST_TEST(is(at.wait("a:17"), 0));
+    BOOST_TEST(at.entries() == "b:2");
+    BOOST_TEST(is(at.wait("a:17"), 0));  // a repeat
+    at.release("a:17");
+    BOOST_TEST(at.told() == "* b");
+    BOOST_TEST(is_gone(at.release("a:17")));
+    BOOST_TEST(at.told().empty());
+    BOOST_TEST(is(at.wait("b:2"), 0));
+    BOOST_TEST(!at.exists(plain::list));
+}
+
+BOOST_DATA_TEST_CASE(a_turn_is_kept_for_a_tenth_of_a_second, each_place(), where)
+{
+    plain at{where};
+    at.listen_as({"a", "b"});
+    at.acquire(newer(1));
+    at.join({"a:1"});
+    at.release(newer(1));
+    auto const behind = at.wait("b:1");
+    BOOST_TEST(is(behind.items.at(0), 100));
+    BOOST_TEST(at.refused(behind) == text(at.now()) + " 3");
+    at.pass(40);
+    BOOST_TEST(is(at.wait("b:1").items.at(0), 60));
+    at.pass(60);
+    BOOST_TEST(is(at.wait("b:1"), 0));
+    BOOST_TEST(at.refused(at.wait("a:1", text(at.begin))) == text(at.begin) + " 7");
+    at.release("b:1");
+    BOOST_TEST(at.told() == "* a* a");
+}
+
+// Single tries, and clients that nobody could tell.
+BOOST_DATA_TEST_CASE(who_takes_no_place_takes_what_is_free, each_place(), where)
+{
+    plain at{where};
+    at.listen_as({"a"});
+    at.acquire(newer(1));
+    at.join({"a:1"});
+    at.release(newer(1));
+    BOOST_TEST(is(at.wait(newer(2), ""), 0));
+    BOOST_TEST(at.refused(at.wait("a:1", text(at.begin))) == text(at.begin) + " 3");  // in vain
+    BOOST_TEST(is(at.release(newer(2)).items.at(0), 1));
+    BOOST_TEST(at.told() == "* a* a");
+}
+
+BOOST_DATA_TEST_CASE(a_clock_that_was_ahead_keeps_no_turn, each_place(), where)
+{
+    plain at{where};
+    at.ask("ZADD", plain::list, text(-at.now() - 100'001), "a:1");
+    BOOST_TEST(is(at.wait("b:1"), 0));
+}
+
+BOOST_DATA_TEST_CASE(a_release_passes_hundreds_of_dead_clients_over, each_place(), where)
+{
+    plain at{where};
+    at.listen_as({"b"});
+    at.acquire(newer(1));
+    strings all{"ZADD", plain::list};
+    for (int n = 0; n != 1'000; ++n)
+        all.insert(all.end(), {text(at.begin + n), "dead" + text(n) + ":1"});
+    all.insert(all.end(), {text(at.begin + 1'000), "no entry", text(at.begin + 1'001), "b:1"});
+    at.command(all);
+    at.release(newer(1));
+    BOOST_TEST(at.told() == "* b");
+    BOOST_TEST(at.entries() == "b:1");
+}
+
+// Who was told before may still come; who did not come is taken out.
+BOOST_DATA_TEST_CASE(a_release_tells_nobody_beside_one_whose_turn_is_kept, each_place(), where)
+{
+    plain at{where};
+    at.listen_as({"a", "b"});
+    at.acquire(newer(1));
+    at.join({"a:1", "b:1"});
+    at.release(newer(1));
+    at.wait(newer(2), "");
+    BOOST_TEST(at.told() == "* a");
+    BOOST_TEST(at.release(newer(2)).items.size() == 2U);
+    BOOST_TEST(at.told() == "*");
+    at.wait(newer(3), "");
+    at.pass(100);
+    at.release(newer(3));
+    BOOST_TEST(at.told() == "* b");
+    BOOST_TEST(at.entries() == "b:1");
+}
+
+BOOST_DATA_TEST_CASE(a_release_of_many_tells_the_first_of_each_list, each_place(), where)
 {
     plain at{where};
     strings const keys{"1", "2", "3", "4", "5", "6"};
     strings arguments;
-    for (std::size_t i = 0; i != keys.size(); ++i)
-        arguments.insert(arguments.end(), {"a", plain::channel, plain::list, ""});
-    at.listen("redisson_lock__channel:{k}:w");
+    for (auto const& key : keys)
+        arguments.insert(
+            arguments.end(), {"a", plain::channel, decide::wait_list(key), mailboxes, ""}
+        );
+    at.listen_as({"w"});
     for (bool const waits : {false, true}) {
         for (auto const& key : keys)
             at.ask("HSET", key, "a", "1");
         if (waits)
-            at.ask("RPUSH", plain::list, "w");
+            at.ask("ZADD", decide::wait_list("3"), "5", "w:1");
         BOOST_TEST(at.run_many(scripts::release, keys, arguments).size() == keys.size());
-        bool const is_told = at.heard().find("{k}:w=1") != std::string::npos;
+        bool const is_told = at.heard().find(":w turn 1 1=3") != std::string::npos;
         BOOST_TEST(is_told == waits);
     }
 }
 
-// The release of a client of an earlier version, or of Redisson, tells no list.
-BOOST_DATA_TEST_CASE(a_refusal_says_who_is_told_and_who_is_first, each_place(), where)
+BOOST_DATA_TEST_CASE(a_client_with_more_waiters_joins_by_its_release, each_place(), where)
 {
     plain at{where};
-    for (bool const knows_lists : {false, true}) {
-        auto holder = ours(1);
-        holder[14] = knows_lists ? '9' : '4';
-        at.ask("DEL", "k", plain::list);
-        at.acquire(holder);
-        auto const sum = [&](std::string const& who, std::string const& place) {
-            return at.acquire_or_wait(who, place).items.at(2).number - (knows_lists ? 2 : 0);
-        };
-        BOOST_TEST(sum("a", "") == 0);
-        BOOST_TEST(sum("a", "last") == 5);
-        BOOST_TEST(sum("b", "last") == 1);
-        BOOST_TEST(sum("b", "check") == 1);
-        BOOST_TEST(sum("a", "check") == 5);
-        BOOST_TEST(sum("c", "first") == 5);
-        BOOST_TEST(line(at.texts("LRANGE", plain::list, "0", "-1")) == "c a b");
-        at.ask("DEL", "k");
-        BOOST_TEST(is(at.acquire_or_wait("a", "check"), 0));  // untold: it leaves the list
-        BOOST_TEST(line(at.texts("LRANGE", plain::list, "0", "-1")) == "c b");
-    }
+    at.listen_as({"a", "b"});
+    at.acquire(newer(1));
+    BOOST_TEST(is(at.release(newer(1), "c:2"), 1));  // nobody has the turn
+    BOOST_TEST(!at.exists(plain::list));
+    at.acquire(newer(1));
+    at.join({"a:1", "b:1"});
+    auto const got = at.release(newer(1), "c:2");
+    BOOST_TEST_REQUIRE(got.items.size() == 2U);
+    BOOST_TEST(is(got.items[1], at.now()));
+    BOOST_TEST(at.entries() == "a:1 b:1 c:2");
+    BOOST_TEST(at.refused(at.wait("c:2", "0")) == text(at.now()) + " 1");
 }
 
-// A key that an element leaves or joins keeps the time that it has left.
-BOOST_DATA_TEST_CASE(a_list_that_clients_take_turns_in_lives_on, each_place(), where)
+// The same step gives back a hold, a grant that nobody wants, and a place.
+BOOST_DATA_TEST_CASE(whoever_leaves_passes_its_turn_on, each_place(), where)
 {
     plain at{where};
-    std::string const clients[]{"a", "b", "c"};
-    for (auto const& each : clients)
-        at.listen(std::string{plain::channel} + ':' + each);
-    at.acquire("a");
-    for (auto const* const each : {"b", "c"})
-        at.acquire_or_wait(each, "last");
-    for (std::size_t i = 0; i != 700; ++i) {
-        at.pass(200);
-        auto const& from = clients[i % 3];
-        at.release(from, from);
-        BOOST_TEST_REQUIRE(at.length() == 2, "after " << i << " turns");
-        BOOST_TEST_REQUIRE(is(at.acquire_or_wait(clients[(i + 1) % 3], "first"), 0));
-    }
+    at.listen_as({"a", "b", "c"});
+    at.acquire(newer(1));
+    at.join({"a:1", "b:1", "c:1"});
+    BOOST_TEST(is_gone(at.release("c:1")));
+    BOOST_TEST(is_gone(at.release("a:1")));  // the holder's release tells the next one
+    BOOST_TEST(at.told().empty());
+    BOOST_TEST(at.entries() == "b:1");
+    at.join({"a:2"});
+    at.release(newer(1));
+    BOOST_TEST(at.told() == "* b");
+    at.release("b:1");
+    BOOST_TEST(at.told() == " a");
+    // The first that stands leaves while the lock is free, and nobody has the turn.
+    at.ask("DEL", plain::list);
+    at.ask("ZADD", plain::list, "1", "b:1", "2", "c:1");
+    at.release("b:1");
+    BOOST_TEST(at.told() == " c");
+    // It was granted, but nobody wants it.
+    BOOST_TEST(is(at.wait("c:1"), 0));
+    at.join({"a:3"});
+    BOOST_TEST(at.release("c:1").items.size() == 2U);
+    BOOST_TEST(at.told() == "* a");
 }
 
-BOOST_DATA_TEST_CASE(a_list_that_a_client_finds_itself_in_lives_on, each_place(), where)
+BOOST_DATA_TEST_CASE(
+    the_next_one_is_told_if_the_first_leaves_before_a_foreigner, each_place(), where
+)
 {
     plain at{where};
-    at.acquire("a", "600000");
-    at.acquire_or_wait("b", "last");
-    for (int i = 0; i != 12; ++i) {
-        at.pass(20'000);
-        auto const got = at.acquire_or_wait("b", "check");
-        BOOST_TEST_REQUIRE(got.items.size() == 3U);
-        BOOST_TEST(is(got.items[1], 0));  // it has not joined again
-    }
+    at.listen_as({"b"});
+    at.acquire(java(1));
+    at.join({"a:1", "b:1"});
+    at.release("a:1");
+    BOOST_TEST(at.told() == " b");  // so that it listens
 }
 
-// Whatever was left when the client asked for the first time.
-BOOST_DATA_TEST_CASE(a_list_lives_on_if_its_client_asks_as_seldom_as_it_may, each_place(), where)
+BOOST_DATA_TEST_CASE(a_force_tells_the_first, each_place(), where)
 {
     plain at{where};
-    auto const seldom = decide::longest_unkept.count();
-    for (auto first = std::int64_t{1}; first < seldom; first += 499) {
-        at.ask("DEL", "k", plain::list);
-        at.acquire("a", "600000");
-        at.acquire_or_wait("b", "last");
-        auto const named = 4 * seldom;  // see `decide::list_unnamed`
-        for (auto const pause : {first, named, named, named}) {
-            at.pass(pause + 5'000);  // the server was slow
-            at.run_many(scripts::expiring, {"k"}, {"30000", "b:colock_wait:{k}"});
-            BOOST_TEST_REQUIRE(at.exists(plain::list), "first asked for after " << first << " ms");
-        }
-    }
+    at.listen_as({"a"});
+    at.acquire(newer(1));
+    at.join({"a:1"});
+    at.run(scripts::force, {"k"}, {plain::channel, plain::list, mailboxes});
+    BOOST_TEST(at.told() == "* a");
+}
+
+// Its first may have died, and hears nothing then.
+BOOST_DATA_TEST_CASE(whoever_asks_in_vain_behind_a_foreigner_tells_the_first, each_place(), where)
+{
+    plain at{where};
+    at.listen_as({"a"});
+    at.acquire(java(1));
+    at.join({"dead:1", "a:1", "b:1"});
+    BOOST_TEST(at.told().empty());
+    BOOST_TEST(at.refused(at.wait("b:1")).ends_with(" 5"));
+    BOOST_TEST(at.told() == " a");
+    BOOST_TEST(at.entries() == "a:1 b:1");
+}
+
+// In a cluster without sharded channels no node knows all that subscribe.
+BOOST_DATA_TEST_CASE(where_receivers_are_not_counted_everybody_counts, each_place(), where)
+{
+    plain at{where};
+    at.acquire(newer(1));
+    at.join({"far:1", "b:1"});
+    auto const got = at.run(
+        scripts::release, {"k"}, {newer(1), plain::channel, plain::list, '*' + mailbox_names, ""}
+    );
+    BOOST_TEST(got.items.size() == 2U);
+    BOOST_TEST(at.entries() == "far:1 b:1");
+    BOOST_TEST(is(at.wait("b:1").items.at(0), 100));
 }
 
 // Where no release comes for weeks, nothing else removes the entries of clients that have died.
 BOOST_DATA_TEST_CASE(joining_a_long_list_takes_out_the_dead_behind_the_first, each_place(), where)
 {
     plain at{where};
-    at.listen("redisson_lock__channel:{k}:alive");
-    at.acquire("a", "600000");
-    at.ask("RPUSH", plain::list, "first", "dead", "dead", "dead", "alive");
+    at.listen_as({"alive"});
+    at.acquire(newer(1), "600000");
+    for (auto const* const each : {"first:1", "dead:1", "dead:2", "dead:3", "alive:1"})
+        at.join({each});
     for (int i = 0; i != 59; ++i)
-        at.acquire_or_wait("waiter" + text(i), "last");
-    BOOST_TEST(at.length() == 64);
-    at.acquire_or_wait("x", "last");
-    BOOST_TEST(at.length() == 63);
-    at.acquire_or_wait("y", "last");
-    BOOST_TEST(at.length() == 64);
-    for (auto const* who : {"z", "v", "w"})
-        at.acquire_or_wait(who, "last");
-    BOOST_TEST(at.ask("LINDEX", plain::list, "0").text == "first");
-    BOOST_TEST(at.ask("LINDEX", plain::list, "1").text == "alive");
-    BOOST_TEST(at.length() == 66);
+        at.join({"waiter" + text(i) + ":1"});
+    BOOST_TEST(at.members_of(plain::list) == 64);
+    at.join({"x:1"});
+    BOOST_TEST(at.members_of(plain::list) == 63);
+    at.join({"y:1", "z:1", "v:1"});
+    BOOST_TEST(at.entries().starts_with("first:1 alive:1 waiter"));
 }
 
-// As after a crash of a whole fleet that waited for one name.
-BOOST_DATA_TEST_CASE(a_release_passes_hundreds_of_dead_clients_over, each_place(), where)
+BOOST_DATA_TEST_CASE(where_the_list_is_of_another_type_the_lock_goes_on, each_place(), where)
 {
     plain at{where};
-    at.listen("redisson_lock__channel:{k}:b");
-    at.acquire("a");
-    strings all{"RPUSH", plain::list};
-    for (int n = 0; n != 1'000; ++n)
-        all.push_back("dead" + text(n));
-    all.push_back("b");
-    at.command(all);
-    at.release("a");
-    BOOST_TEST(at.heard() == "redisson_lock__channel:{k}=0 redisson_lock__channel:{k}:b=1");
-    BOOST_TEST(!at.exists(plain::list));
+    at.ask("SET", plain::list, "text");
+    BOOST_TEST(is(at.wait(newer(1)), 0));
+    BOOST_TEST(at.refused(at.wait("b:1")) == "0 0");
+    BOOST_TEST(is(at.release(newer(1)), 1));
+    BOOST_TEST(is(at.wait("b:1"), 0));
 }
 
-BOOST_DATA_TEST_CASE(a_leave_that_is_refused_says_so, each_server(), kind)
+// ---- The look ----------------------------------------------------------------------------------
+
+BOOST_DATA_TEST_CASE(a_look_finds_what_is_free, each_place(), where)
 {
-    plain at{{kind}};
-    auto const leave = [&] { return at.run(scripts::leave, {"k"}, {plain::channel, "a"}); };
-    at.ask("RPUSH", plain::list, "a");
-    at.ask("CONFIG", "SET", "min-replicas-to-write", "1");
-    BOOST_TEST(is_error(leave()));
-    at.ask("CONFIG", "SET", "min-replicas-to-write", "0");
-    BOOST_TEST(is(leave(), 1));
-    BOOST_TEST(is(leave(), 0));
-    BOOST_TEST(!at.exists(plain::list));
+    plain at{where};
+    at.listen_as({"a"});
+    BOOST_TEST((at.look("") == 0));
+    at.acquire(newer(1));
+    BOOST_TEST(!at.look(""));
+    at.join({"a:1", "b:1"});
+    BOOST_TEST(!at.look("a:1"));
+    at.release(newer(1));
+    BOOST_TEST((at.look("a:1") == 0));
+    auto const rest = at.look("b:1");  // of the turn of another one
+    BOOST_TEST((rest && 0 < *rest && *rest <= 100));
+    at.pass(100);
+    BOOST_TEST((at.look("b:1") == 0));
+}
+
+BOOST_DATA_TEST_CASE(a_look_finds_a_place_that_is_lost_or_was_told, each_place(), where)
+{
+    plain at{where};
+    at.listen_as({"a"});
+    at.acquire(newer(1));
+    at.join({"a:1"});
+    BOOST_TEST((at.look("b:1") == 0));
+    at.release(newer(1));
+    at.wait(newer(2), "");
+    BOOST_TEST((at.look("a:1") == 0));
+}
+
+BOOST_DATA_TEST_CASE(a_look_says_when_a_lease_ends_to_the_first, each_place(), where)
+{
+    plain at{where};
+    at.acquire(newer(1), "1000");
+    at.join({"a:1", "b:1"});
+    BOOST_TEST(!at.look("a:1"));
+    at.pass(400);
+    BOOST_TEST((at.look("a:1") == 600));
+    BOOST_TEST(!at.look("b:1"));
+    BOOST_TEST((at.look("") == 600));
+    at.ask("PERSIST", "k");
+    BOOST_TEST((at.look("b:1") == 0));  // the attempt finds out
+}
+
+BOOST_DATA_TEST_CASE(a_look_makes_the_first_listen_to_a_foreigner, each_place(), where)
+{
+    plain at{where};
+    at.listen_as({"b"});
+    at.acquire(java(1));
+    at.join({"dead:1", "b:1", "c:1"});
+    BOOST_TEST((at.look("dead:1") == 0));
+    BOOST_TEST(!at.look("dead:1", "1"));  // it listens
+    BOOST_TEST(at.told().empty());
+    BOOST_TEST(!at.look("c:1"));
+    BOOST_TEST(at.told() == " b");
+    BOOST_TEST(at.entries() == "b:1 c:1");
+}
+
+BOOST_DATA_TEST_CASE(a_look_keeps_the_list_alive, each_place(), where)
+{
+    plain at{where};
+    at.acquire(newer(1), "6000000");
+    at.join({"a:1"});
+    at.pass(100'000);
+    at.look("a:1");
+    BOOST_TEST(at.pttl(plain::list) < 500'100);
+    at.look("a:1", "2");
+    BOOST_TEST(at.pttl(plain::list) == 600'000);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -34,22 +34,25 @@ struct sides : script_bench {
     }
     reply unread(std::string const& who)
     {
-        return run(scripts::read_release, {name}, {who, channel, prefix});
+        return run(scripts::read_release, {name}, {who, channel, list, mailboxes, prefix});
     }
     reply write(std::string const& who)
     {
         return run(
-            scripts::write_acquire, {name, "counter"}, {"clock", who + ":write", "30000", "1", ""}
+            scripts::write_acquire,
+            {name, "counter"},
+            {"clock", who + ":write", "30000", "1", list, mailboxes, ""}
         );
     }
     reply unwrite(std::string const& who)
     {
-        auto const list = decide::wait_list(name);
-        return run(scripts::write_release, {name}, {who + ":write", channel, list, "", prefix});
+        return run(
+            scripts::write_release, {name}, {who + ":write", channel, list, mailboxes, "", prefix}
+        );
     }
     reply force(std::string const& side)
     {
-        return run(scripts::read_write_force, {name}, {side, channel, prefix, mailboxes});
+        return run(scripts::read_write_force, {name}, {side, channel, list, mailboxes, prefix});
     }
 
     // ---- Redisson, step by step ----------------------------------------------------------------
@@ -119,7 +122,7 @@ struct sides : script_bench {
     }
     bool is_empty() { return keys().empty() || keys() == "counter"; }
 
-    std::string const name, channel, prefix;
+    std::string const name, channel, prefix, list = decide::wait_list(name);
 };
 
 }  // namespace
@@ -386,14 +389,39 @@ BOOST_DATA_TEST_CASE(a_force_tells_all_holders_of_its_side, each_place(), where)
     BOOST_TEST(lock.heard() == letter_to(newer(3), lock.name) + ' ' + lock.channel + "=1");
 }
 
-// What the name has in it is not the word of the channel.
-BOOST_DATA_TEST_CASE(the_wait_list_is_that_of_any_name, each_place(), where)
+/// The entry of a writer, and the letter that tells it.
+std::string turn_of(std::string const& who, sides const& at, int listening)
 {
-    std::string const name = "redisson_lock__channel:x";
-    sides lock{where, name};
-    for (auto const* const field : {"a:write", "b:write"})
-        lock.run(scripts::write_acquire, {name}, {"", field, "3000", "1", "last:" + lock.channel});
-    BOOST_TEST(lock.keys() == line({"colock_wait:{" + name + "}", name}));
+    return mailbox_of(who) + " turn " + who.substr(who.find(':') + 1) + ' ' + text(listening) +
+        '=' + at.name;
+}
+
+BOOST_DATA_TEST_CASE(
+    the_first_writer_is_told_when_the_side_that_was_held_is_free, each_place(), where
+)
+{
+    sides lock{where};
+    auto const wait = [&](std::string const& who) {
+        auto const got = lock.run(
+            scripts::write_acquire,
+            {lock.name},
+            {"", who + ":write", "3000", "1", lock.list, mailboxes, "0"}
+        );
+        return got.items.size() == 3U ? got.items[2].number : -1;
+    };
+    lock.listen(mailbox_of(newer(1)));
+    lock.read(newer(1));
+    lock.read(a);
+    BOOST_TEST(wait(newer(2)) == 1 + 2 + 4);  // a reader may not know the list
+    BOOST_TEST(wait(newer(3)) == 1 + 4);
+    BOOST_TEST(is(lock.unread(newer(1)), 0));
+    BOOST_TEST(lock.heard().empty());
+    BOOST_TEST(is(lock.unread(a), 1));
+    BOOST_TEST(lock.heard() == lock.channel + "=0 " + turn_of(newer(2), lock, 1));
+    BOOST_TEST(wait(newer(2)) == -1);
+    BOOST_TEST(line(lock.texts("ZRANGE", lock.list, "0", "-1")) == newer(3));
+    BOOST_TEST(lock.unwrite(newer(2)).items.size() == 2U);
+    BOOST_TEST(lock.heard() == lock.channel + "=1 " + turn_of(newer(3), lock, 1));
 }
 
 BOOST_DATA_TEST_CASE(full_memory_takes_no_side, each_place(), where)

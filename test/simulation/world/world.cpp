@@ -366,7 +366,7 @@ std::string_view world::broken_text(scripts::script const& what)
     };
     switch (plan_.broken) {
     case mutant::release_ignores_owner:
-        return by("release", "pcall('hdel', lock, ARGV[4 * i - 3])", "pcall('del', lock)");
+        return by("release", "pcall('hdel', lock, field)", "pcall('del', lock)");
     case mutant::renewal_revives:
         return by(
             "renew",
@@ -380,15 +380,13 @@ std::string_view world::broken_text(scripts::script const& what)
             "pcall('pexpire', KEYS[i], math.floor(ARGV[2 * i] * 0.75))"
         );
     case mutant::acquire_ignores_owner:
-        return by("acquire", "if mine == 0 then", "if mine == 2 then");
+        return by("acquire", "mine = pcall('hexists', lock, field)", "mine = 1");
     case mutant::grant_is_kept:
         if (++releases_ % 50 != 0)
             return {};
         return by("release", "local removed =", "local removed = 1 or");
     case mutant::permits_never_end:
-        return by(
-            "semaphore_acquire", "available < tonumber(wanted)", "available + 1 < tonumber(wanted)"
-        );
+        return by("semaphore_acquire", "open < tonumber(wanted)", "open + 1 < tonumber(wanted)");
     case mutant::latch_opens_early:
         return by("latch_count_down", "if left > 0 then", "if left > 1 then");
     case mutant::claim_stays: return by("adopt", "if from ~= to then", "if false then");

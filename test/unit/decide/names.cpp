@@ -145,8 +145,8 @@ BOOST_AUTO_TEST_CASE(mailboxes_are_one_for_all_or_one_a_slot)
 // A lock may have any name, also that of the tag.
 BOOST_AUTO_TEST_CASE(a_mailbox_is_no_channel_of_a_lock)
 {
-    BOOST_TEST(mailbox_prefix({}) + "id" != turn_channel(lock_channel("colock"), "id"));
-    BOOST_TEST(mailbox_prefix(slot_of("9")) + "id" != turn_channel(lock_channel("9"), "id"));
+    BOOST_TEST(mailbox_prefix({}) + "id" != lock_channel("colock") + ":id");
+    BOOST_TEST(mailbox_prefix(slot_of("9")) + "id" != lock_channel("9") + ":id");
 }
 
 BOOST_AUTO_TEST_CASE(each_slot_has_a_fence_counter_of_its_own)

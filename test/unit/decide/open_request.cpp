@@ -64,12 +64,29 @@ BOOST_AUTO_TEST_CASE(a_lost_answer_leaves_it_open)
     BOOST_TEST((one.next(false, false) == action::none));
 }
 
-BOOST_AUTO_TEST_CASE(a_lost_request_that_is_refused_is_undone_if_its_permits_would_stay_out)
+BOOST_AUTO_TEST_CASE(one_that_stands_in_the_list_asks_again_and_is_given_up)
+{
+    open_request one;
+    one.begin(7);
+    one.lists();
+    one.refused(true);
+    BOOST_TEST((!one.is_open() && one.is_listed()));
+    BOOST_TEST((one.next(true, true) == action::again));
+    BOOST_TEST((one.next(true, false) == action::undo));
+    BOOST_TEST((one.next(false, false) == action::undo));
+    BOOST_TEST(one.close() == 7U);
+    BOOST_TEST((one.next(false, false) == action::none));
+    one.lists();
+    one.begin(8);
+    BOOST_TEST(!one.is_listed());
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_request_that_is_refused_stays_open_if_its_permits_would_stay_out)
 {
     open_request one;
     one.may_stand(lost, t, t + 30s);
     one.refused(true);
-    BOOST_TEST((one.next(true, true) == action::undo));
+    BOOST_TEST((one.next(true, true) == action::again));
     BOOST_TEST((one.next(false, false) == action::undo));
     one.close();
     BOOST_TEST((one.next(true, true) == action::begin));

@@ -24,19 +24,18 @@ struct clients_in_line {
         }
 
         std::string id() { return inside().uuid(); }
-        std::string turn_channel() { return channel() + ":" + id(); }
         bool listens_to(std::string const& what) const
         {
             return server->subscribed().contains(what);
         }
         bool listens() const { return listens_to(channel()); }
-        /// The places that it asked for in calls of a script.
+        /// Since when it stood in the list by its attempts: "" where it took no place.
         std::vector<std::string> places() const
         {
             std::vector<std::string> found;
             for (auto const& each : server->written())
                 if (each.what == &scripts::acquire)
-                    found.push_back(each.arguments.at(3).substr(0, each.arguments[3].find(':')));
+                    found.push_back(each.arguments.at(5));
             return found;
         }
         /// With which its last release was to put it into the wait list.
@@ -45,9 +44,20 @@ struct clients_in_line {
             std::string found;
             for (auto const& each : server->written())
                 if (each.what == &scripts::release)
-                    found = each.arguments.at(3);
+                    found = each.arguments.at(4);
             return found;
         }
+        /// The letter that it is its turn for the lock `k`.
+        std::string turn() const
+        {
+            std::string field;
+            for (auto const& each : server->written())
+                if (each.what == &scripts::acquire)
+                    field = each.field();
+            return "turn " + field.substr(field.find(':') + 1) + " 0 k";
+        }
+        /// Its letters arrive.
+        bool is_heard() { return listens_to(mailbox()); }
         std::size_t tries() const { return server->count(scripts::acquire); }
     };
 
@@ -62,6 +72,11 @@ struct clients_in_line {
 
     void settle() { settle_all(all); }
     void pass(milliseconds time) { pass_for_all(all, time); }
+    void publish(one& to, std::string const& letter)
+    {
+        to.server->publish(to.mailbox(), letter);
+        settle();
+    }
     /// The server runs the script that a client has sent, and answers.
     template <class Asked>
     void answer(Asked& what)
@@ -108,18 +123,27 @@ struct clients_in_line {
         settle();
         BOOST_TEST(p.succeeded());
     }
+    /// The ids of the clients in the wait list.
     ids list()
     {
         ids found;
-        for (auto const& each : redis.ask({"LRANGE", "colock_wait:{k}", "0", "-1"}).items)
-            found.push_back(each.text);
+        for (auto const& each : redis.ask({"ZRANGE", turns, "0", "-1"}).items)
+            found.push_back(each.text.substr(0, each.text.find(':')));
         return found;
     }
+    /// The first of the list was told its turn, and the message is lost.
+    void lose_turn()
+    {
+        auto const kept = redis.now() + 100'000;
+        redis.ask({"ZADD", turns, std::to_string(-kept), first()});
+    }
+    std::string first() { return redis.ask({"ZRANGE", turns, "0", "0"}).items.at(0).text; }
 
     script_server redis;
     config settings_;
     one a{redis, settings_}, b{redis, settings_}, c{redis, settings_};
     std::array<one*, 3> all{&a, &b, &c};
+    std::string const turns = decide::wait_list("k");
     std::string const read_write_channel = "redisson_rwlock:{k}";
     std::string const foreign = "5f2a1d7c-8b2e-4c11-9c55-0d3f5e2b7a10:1";
 };

@@ -21,7 +21,7 @@ struct contended : harness {
             };
             if (c.what == &scripts::acquire)
                 return replied(is_free ? granted(++token) : refused(pttl));
-            if (c.what == &scripts::expiring)
+            if (c.what == &scripts::look)
                 return replied(is_free ? free_list(c) : reply::of(std::vector<reply>{}));
             return replied(c.what == &scripts::release ? released() : done());
         };
@@ -31,11 +31,11 @@ struct contended : harness {
         std::vector<reply> places;
         for (std::size_t i = 0; i != c.keys.size(); ++i) {
             places.push_back(reply::of(static_cast<std::int64_t>(i + 1)));
-            places.push_back(reply::of(std::int64_t{-2}));
+            places.push_back(reply::of(std::int64_t{0}));
         }
         return reply::of(std::move(places));
     }
-    std::size_t polls() const { return server->count(scripts::expiring); }
+    std::size_t polls() const { return server->count(scripts::look); }
     std::size_t tries() const { return server->count(scripts::acquire); }
     void message() { publish(channel()); }
 

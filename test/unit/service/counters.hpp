@@ -12,7 +12,7 @@
 namespace colock::test {
 
 inline reply taken() { return reply::of(1); }
-inline reply too_few(std::int64_t available = 0) { return refused(available); }
+inline reply too_few() { return refused(-1); }
 
 struct counters : harness {
     using harness::harness;

@@ -213,6 +213,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_says_not_now_when_nobody_waits_any_more)
     publish(channel());
     BOOST_TEST_REQUIRE(asked.has_come());
     publish(channel());
+    server->expect(scripts::release).reply(gone());
     cancel(waiting);
     asked.not_now();
     time.advance(50ms);
@@ -225,14 +226,15 @@ BOOST_AUTO_TEST_CASE(a_key_of_another_type_is_found_out_at_the_poll_cap)
     redis.occupy("k", 10s);
     auto waiting = acquire();
     be_silent();
-    auto& question = server->expect(scripts::expiring);
+    auto& question = server->expect(scripts::look);
     time.advance(1'010ms);
     BOOST_TEST_REQUIRE(question.has_come());
     auto& asked = server->expect(scripts::acquire);
     respond(
-        question, reply::of(std::vector{reply::of(std::int64_t{1}), reply::of(std::int64_t{-1})})
+        question, reply::of(std::vector{reply::of(std::int64_t{1}), reply::of(std::int64_t{0})})
     );
     BOOST_TEST_REQUIRE(asked.has_come());
+    server->expect(scripts::release).fail(error::wrong_type);
     asked.fail(error::wrong_type);
     time.settle();
     BOOST_TEST((waiting.ec() == error::wrong_type));

@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(forced_by_this_client_it_is_lost_at_once)
     BOOST_TEST(forced.gave_something());
     BOOST_TEST(last().keys.size() == 4U);
     std::vector<std::string> const expected{
-        channel(), "300000", "redisson_lock__channel:{colock}:mailbox:"};
+        channel(), "300000", "+redisson_lock__channel:{colock}:mailbox:"};
     BOOST_TEST(last().arguments == expected, boost::test_tools::per_element());
     BOOST_TEST(!held);
 }

@@ -11,7 +11,7 @@
 namespace colock::test {
 
 /// Refused, with the ms until it is worth asking again; the same of a ticket that is kept.
-inline reply waits(std::int64_t ask_in) { return refused(ask_in); }
+inline reply waits(std::int64_t ask_in) { return reply::of(std::vector{reply::of(ask_in)}); }
 
 /// The answer to a call that keeps several tickets.
 inline reply each(std::vector<reply> parts) { return reply::of(std::move(parts)); }

@@ -51,7 +51,8 @@ BOOST_AUTO_TEST_CASE(one_that_fails_has_given_back_what_it_took)
     redis.occupy("b", 5s);
     auto const serve = server->serve;
     server->serve = [&](call const& c) {
-        return c.what == &scripts::release ? std::optional<answer>{} : serve(c);
+        bool const is_of_a = c.what == &scripts::release && c.key() == "a";
+        return is_of_a ? std::optional<answer>{} : serve(c);
     };
     auto once = take_once(both());
     BOOST_TEST_REQUIRE(server->count(scripts::release) == 1U);
@@ -87,14 +88,22 @@ BOOST_AUTO_TEST_CASE(a_wait_that_runs_out_has_given_back_what_it_took)
     redis.occupy("b", 5s);
     auto const serve = server->serve;
     server->serve = [&](call const& c) {
-        return c.what == &scripts::release ? std::optional<answer>{} : serve(c);
+        bool const is_of_a = c.what == &scripts::release && c.key() == "a";
+        return is_of_a ? std::optional<answer>{} : serve(c);
+    };
+    auto const releases_of_a = [this] {
+        return std::ranges::count_if(server->written(), [](call const& c) {
+            return c.what == &scripts::release && c.key() == "a";
+        });
     };
     auto waits = take_for(both(), 500ms);
-    BOOST_TEST_REQUIRE(
-        time.advance_until([&] { return server->count(scripts::release) == 1; }, 500ms)
-    );
+    BOOST_TEST_REQUIRE(time.advance_until([&] { return releases_of_a() == 1; }, 500ms));
     BOOST_TEST(!waits.is_done());
-    server->answer_call(server->written().size() - 1, *serve(last()));
+    auto const& all = server->written();
+    auto const sent = std::ranges::find_if(all, [](call const& c) {
+        return c.what == &scripts::release && c.key() == "a";
+    });
+    server->answer_call(static_cast<std::size_t>(sent - all.begin()), *serve(*sent));
     time.settle();
     BOOST_TEST(waits.gave_nothing());
     BOOST_TEST(!redis.is_locked("a"));

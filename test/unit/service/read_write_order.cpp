@@ -153,6 +153,10 @@ BOOST_AUTO_TEST_CASE(a_writer_that_is_refused_as_it_lets_readers_pass_is_gone)
     BOOST_TEST((writer.ec() == error::server_refused));
     BOOST_TEST((reader.ec() == error::server_refused));
     at.time.advance(50ms);
+    at.server->expect(scripts::write_release).reply(gone());  // its place
+    at.server->down_reason_to_tell = {};
+    at.server->all_up();
+    at.time.advance(50ms);
     BOOST_TEST(at.is_clean());
 }
 
@@ -205,11 +209,11 @@ BOOST_AUTO_TEST_CASE(readers_pass_a_writer_when_who_wrote_has_gone_unheard)
     auto second = at.acquire(at.reading());
     // Now readers of others keep the writer out: they came when the one who wrote was gone.
     at.server->serve = [](call const& c) -> std::optional<answer> {
-        auto const got = c.what == &scripts::expiring ? reply::of(std::vector<reply>{})
-            : c.what == &scripts::write_acquire       ? refused(3'000)
-            : c.what == &scripts::read_acquire        ? granted(0)
-            : c.what == &scripts::read_release        ? released()
-                                                      : done();
+        auto const got = c.what == &scripts::look ? reply::of(std::vector<reply>{})
+            : c.what == &scripts::write_acquire   ? refused(3'000)
+            : c.what == &scripts::read_acquire    ? granted(0)
+            : c.what == &scripts::read_release    ? released()
+                                                  : done();
         return answer{answer::kind::replied, got, {}, {}};
     };
     first.cancel();

@@ -353,7 +353,7 @@ struct locked_out : harness {
     locked_out()
     {
         server->serve = [](call const& c) -> std::optional<answer> {
-            if (c.what == &scripts::expiring)
+            if (c.what == &scripts::look)
                 return answer{answer::kind::replied, reply::of(std::vector<reply>{}), {}, {}};
             return answer{answer::kind::replied, refused(30'000), {}, {}};
         };

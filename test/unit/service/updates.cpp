@@ -125,6 +125,7 @@ BOOST_AUTO_TEST_CASE(closing_waits_for_releases_and_ends_waiters)
     server->expect(scripts::semaphore_acquire).reply(too_few());
     server->expect(scripts::semaphore_acquire).reply(too_few());
     auto waits = take();
+    server->expect(scripts::semaphore_undo).reply(not_there());
     auto closed = client.close(settled());
     BOOST_TEST((waits.ec() == error::closed));
     BOOST_TEST(!closed.is_done());

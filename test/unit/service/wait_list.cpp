@@ -8,14 +8,67 @@ namespace colock::test {
 
 BOOST_FIXTURE_TEST_SUITE(service_wait_list, clients_in_line)
 
-BOOST_AUTO_TEST_CASE(a_refused_client_takes_a_place_as_soon_as_it_is_heard)
+BOOST_AUTO_TEST_CASE(a_refused_client_takes_a_place_as_soon_as_it_can_be_told)
 {
     auto held = take(a);
     auto const second = wait(b);
-    BOOST_TEST(b.places() == (ids{"", "last"}), boost::test_tools::per_element());
+    BOOST_TEST(b.places() == (ids{"", "0"}), boost::test_tools::per_element());
     BOOST_TEST((list() == ids{b.id()}));
-    BOOST_TEST(b.listens_to(b.turn_channel()));
+    BOOST_TEST(b.is_heard());
     BOOST_TEST(!b.listens());  // the message for everybody is not for it
+}
+
+BOOST_AUTO_TEST_CASE(with_a_mailbox_one_step_is_enough)
+{
+    b.open_mailbox();
+    settle();
+    auto held = take(a);
+    auto const second = wait(b);
+    BOOST_TEST(b.tries() == 1U);
+    BOOST_TEST((list() == ids{b.id()}));
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_behind_a_refused_single_try_takes_its_place)
+{
+    b.open_mailbox();
+    settle();
+    auto held = take(a);
+    auto& asked = b.server->expect(scripts::acquire);
+    auto const tried = b.try_acquire();
+    settle();
+    auto const second = wait(b);
+    answer(asked);
+    BOOST_TEST(tried.gave_nothing());
+    BOOST_TEST((list() == ids{b.id()}));
+    release(a, held);
+    BOOST_TEST(second.succeeded());
+}
+
+// Others are told each time before it can ask.
+BOOST_AUTO_TEST_CASE(a_client_that_may_not_be_told_gets_in_as_well)
+{
+    c.server->forbidden.insert(c.mailbox());
+    auto held = take(a);
+    auto of_b = wait(b);
+    auto const third = wait(c);
+    auto of_a = wait(a);
+    for (int rounds = 0; rounds != 20 && !third.is_done(); ++rounds) {
+        release(a, held);
+        pass(20ms);
+        if (third.is_done())
+            break;
+        BOOST_TEST_REQUIRE(of_b.succeeded());
+        auto of_b_now = std::move(of_b.value());
+        of_b = wait(b);
+        release(b, of_b_now);
+        pass(20ms);
+        if (third.is_done())
+            break;
+        BOOST_TEST_REQUIRE(of_a.succeeded());
+        held = std::move(of_a.value());
+        of_a = wait(a);
+    }
+    BOOST_TEST(third.succeeded());
 }
 
 BOOST_AUTO_TEST_CASE(a_release_tells_the_first_alone)
@@ -28,7 +81,6 @@ BOOST_AUTO_TEST_CASE(a_release_tells_the_first_alone)
     BOOST_TEST(second.succeeded());
     BOOST_TEST(!third.is_done());
     BOOST_TEST(c.server->written().size() == before);
-    BOOST_TEST(b.places().back() == "first");
     release(b, second.value());
     BOOST_TEST(third.succeeded());
     BOOST_TEST(list().empty());
@@ -51,7 +103,7 @@ BOOST_AUTO_TEST_CASE(whoever_leaves_when_its_turn_may_have_come_passes_it_on)
 {
     auto held = take(a);
     auto second = wait(b), third = wait(c);
-    redis.ask({"LPOP", "colock_wait:{k}"});  // b is told, and does not know yet
+    lose_turn();
     redis.ask({"DEL", "k"});
     second.cancel();
     settle();
@@ -70,7 +122,7 @@ BOOST_AUTO_TEST_CASE(the_last_of_several_waiters_alone_leaves)
     BOOST_TEST((list() == ids{c.id()}));
 }
 
-BOOST_AUTO_TEST_CASE(a_client_that_is_not_connected_is_passed_over)
+BOOST_AUTO_TEST_CASE(a_client_that_is_not_connected_is_passed_over_and_comes_back_to_its_place)
 {
     auto held = take(a);
     auto const second = wait(b), third = wait(c);
@@ -79,10 +131,12 @@ BOOST_AUTO_TEST_CASE(a_client_that_is_not_connected_is_passed_over)
     release(a, held);
     BOOST_TEST(!second.is_done());
     BOOST_TEST(third.succeeded());
-    b.server->pubsub_up();  // it asks where it stands
+    BOOST_TEST(list().empty());
+    auto const place = b.places().back();
+    b.server->pubsub_up();
     settle();
-    BOOST_TEST(b.places().back() == "check");
     BOOST_TEST((list() == ids{b.id()}));
+    BOOST_TEST(std::stoll(b.places().back()) > std::stoll(place));
     release(c, third.value());
     BOOST_TEST(second.succeeded());
 }
@@ -91,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_lost_message_delays_the_first_by_the_poll_cap_at_most)
 {
     auto held = take(a);
     auto const second = wait(b);
-    redis.ask({"LPOP", "colock_wait:{k}"});
+    lose_turn();
     redis.ask({"DEL", "k"});
     settle();
     BOOST_TEST(!second.is_done());
@@ -100,39 +154,27 @@ BOOST_AUTO_TEST_CASE(a_lost_message_delays_the_first_by_the_poll_cap_at_most)
     BOOST_TEST(list().empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_client_whose_list_is_gone_takes_a_place_again)
+BOOST_AUTO_TEST_CASE(a_client_whose_list_is_gone_takes_its_place_again)
 {
     auto held = take(a);
     auto const second = wait(b);
-    redis.ask({"DEL", "colock_wait:{k}"});
+    pass(2ms);
+    auto const third = wait(c);
+    redis.ask({"DEL", turns});
+    redis.ask({"ZADD", turns, std::to_string(redis.now()), c.id() + ":99"});
     pass(settings_.poll_cap + 50ms);
-    BOOST_TEST((list() == ids{b.id()}));
+    BOOST_TEST((list() == ids{b.id(), c.id(), c.id()}));
     release(a, held);
     BOOST_TEST(second.succeeded());
-}
-
-BOOST_AUTO_TEST_CASE(a_client_whose_list_others_have_made_anew_takes_a_place_again)
-{
-    auto held = take(a);
-    auto const second = wait(b), third = wait(c);
-    redis.ask({"DEL", "colock_wait:{k}"});
-    redis.ask({"RPUSH", "colock_wait:{k}", c.id()});
-    pass(settings_.poll_cap + 50ms);
-    BOOST_TEST((list() == ids{c.id(), b.id()}));
-    release(a, held);
-    BOOST_TEST(third.succeeded());
-    release(c, third.value());
-    BOOST_TEST(second.succeeded());
-    BOOST_TEST(list().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_waiting_client_keeps_the_list_alive)
 {
     auto held = take(a);
     auto const second = wait(b);
-    redis.ask({"PEXPIRE", "colock_wait:{k}", "20000"});
+    redis.ask({"PEXPIRE", turns, "20000"});
     pass(settings_.poll_cap + 50ms);
-    BOOST_TEST(redis.ask({"PTTL", "colock_wait:{k}"}).number > 50'000);
+    BOOST_TEST(redis.ask({"PTTL", turns}).number > 500'000);
 }
 
 BOOST_AUTO_TEST_CASE(a_client_that_gets_the_lock_out_of_turn_gives_its_place_up)
@@ -141,7 +183,7 @@ BOOST_AUTO_TEST_CASE(a_client_that_gets_the_lock_out_of_turn_gives_its_place_up)
     auto const second = wait(b), third = wait(c);
     redis.ask({"DEL", "k"});
     c.server->pubsub_down();
-    c.server->pubsub_up();  // so it asks
+    c.server->pubsub_up();  // so it looks, and asks
     settle();
     BOOST_TEST(third.succeeded());
     BOOST_TEST((list() == ids{b.id()}));
@@ -151,21 +193,51 @@ BOOST_AUTO_TEST_CASE(a_told_client_that_comes_too_late_is_the_first_again)
 {
     auto held = take(a);
     auto const second = wait(b), third = wait(c);
-    redis.ask({"LPOP", "colock_wait:{k}"});
-    b.server->publish(b.turn_channel(), "0");  // but a has it still
-    settle();
+    lose_turn();
+    publish(b, b.turn());  // but a has it still
     BOOST_TEST(!second.is_done());
     BOOST_TEST((list() == ids{b.id(), c.id()}));
+    BOOST_TEST(redis.ask({"ZSCORE", turns, first()}).text == b.places().back());
+}
+
+BOOST_AUTO_TEST_CASE(a_turn_that_comes_while_it_asks_is_not_forgotten)
+{
+    auto held = take(a);
+    auto const second = wait(b);
+    auto& slow = b.server->expect(scripts::acquire);
+    publish(b, b.turn());
+    BOOST_TEST_REQUIRE(slow.has_come());
+    auto const refused = redis.run(slow.seen());
+    redis.ask({"DEL", "k"});
+    publish(b, b.turn());
+    slow.reply(refused);
+    settle();
+    BOOST_TEST(second.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_turn_of_a_wait_that_is_over_does_nothing)
+{
+    auto held = take(a);
+    auto second = wait(b);
+    auto const old = b.turn();
+    second.cancel();
+    settle();
+    auto const third = wait(b);
+    auto const before = b.tries();
+    publish(b, old);
+    BOOST_TEST(b.tries() == before);
 }
 
 BOOST_AUTO_TEST_CASE(a_single_try_takes_no_place)
 {
+    b.open_mailbox();
+    settle();
     auto held = take(a);
     auto const once = b.try_acquire();
     settle();
     BOOST_TEST(once.succeeded());
     BOOST_TEST(list().empty());
-    BOOST_TEST(!b.listens_to(b.turn_channel()));
+    BOOST_TEST(b.places().back().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_forced_release_tells_the_first)
@@ -179,16 +251,33 @@ BOOST_AUTO_TEST_CASE(a_forced_release_tells_the_first)
     BOOST_TEST(second.succeeded());
 }
 
+// It asks until its first attempt has found that it can be told.
+BOOST_AUTO_TEST_CASE(what_is_released_while_the_mailbox_opens_is_not_missed)
+{
+    auto held = take(a);
+    b.server->hold_changes = true;
+    auto const second = wait(b);
+    release(a, held);
+    BOOST_TEST(!second.is_done());
+    b.server->confirm_change();
+    settle();
+    BOOST_TEST(second.succeeded());
+}
+
 // ---- Holders that know no list -----------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE(a_foreign_holder_is_waited_for_by_the_channel_of_the_lock)
+BOOST_AUTO_TEST_CASE(the_first_alone_listens_to_the_channel_of_the_lock_before_a_foreign_holder)
 {
     redis.occupy("k", foreign, 30s);
-    auto const second = wait(b);
-    BOOST_TEST(b.listens());
+    auto const second = wait(b), third = wait(c);
+    BOOST_TEST((b.listens() && !c.listens()));
     redis.free("k");
-    pass(20ms);
+    settle();
     BOOST_TEST(second.succeeded());
+    BOOST_TEST(!third.is_done());
+    release(b, second.value());
+    pass(10ms);
+    BOOST_TEST(third.succeeded());
 }
 
 BOOST_AUTO_TEST_CASE(a_told_client_that_meets_a_foreign_holder_listens_in_front)
@@ -196,45 +285,48 @@ BOOST_AUTO_TEST_CASE(a_told_client_that_meets_a_foreign_holder_listens_in_front)
     auto held = take(a);
     auto const second = wait(b), third = wait(c);
     redis.occupy("k", foreign, 30s);
-    redis.ask({"LPOP", "colock_wait:{k}"});
-    b.server->publish(b.turn_channel(), "0");
-    settle();
+    lose_turn();
+    publish(b, b.turn());
     BOOST_TEST((list() == ids{b.id(), c.id()}));
     BOOST_TEST((b.listens() && !c.listens()));
     redis.free("k");
-    pass(20ms);
+    settle();
     BOOST_TEST(second.succeeded());
     BOOST_TEST((list() == ids{c.id()}));
-    release(b, second.value());
-    pass(20ms);
-    BOOST_TEST(third.succeeded());
 }
 
 // Redisson's clients tell nobody in the list, and the lock is never free when it is asked about.
-BOOST_AUTO_TEST_CASE(a_client_that_is_not_told_asks_after_thirty_polls_and_listens)
+BOOST_AUTO_TEST_CASE(a_look_finds_that_the_holder_has_become_a_foreign_one)
 {
     auto held = take(a);
     auto const second = wait(b);
     BOOST_TEST(!b.listens());
     redis.occupy("k", foreign, 1h);
-    pass(29s);
-    BOOST_TEST(!b.listens());
-    pass(2s);
+    pass(settings_.poll_cap + 50ms);
     BOOST_TEST(b.listens());
     redis.free("k");
-    pass(20ms);
+    settle();
     BOOST_TEST(second.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(if_the_first_dies_before_a_foreign_holder_the_next_one_listens)
+{
+    redis.occupy("k", foreign, 1h);
+    auto const second = wait(b), third = wait(c);
+    b.server->pubsub_down();
+    b.server->all_down();
+    pass(2 * settings_.poll_cap + 50ms);
+    BOOST_TEST((list() == ids{c.id()}));
+    BOOST_TEST(c.listens());
+    redis.free("k");
+    settle();
+    BOOST_TEST(third.succeeded());
 }
 
 BOOST_AUTO_TEST_CASE(a_told_client_lets_those_ask_first_who_have_no_place)
 {
-    redis.occupy("k", foreign, 30s);
-    auto const second = wait(b);
-    redis.ask({"DEL", "k"});
     auto held = take(a);
-    b.server->publish(one::channel());  // it asks, and takes a place
-    pass(20ms);
-    BOOST_TEST_REQUIRE((list() == ids{b.id()}));
+    auto const second = wait(b);
     redis.others = 1;  // hears, and has no place
     auto const released = a.release(held);
     settle();
@@ -246,63 +338,42 @@ BOOST_AUTO_TEST_CASE(a_told_client_lets_those_ask_first_who_have_no_place)
 
 BOOST_AUTO_TEST_CASE(where_the_server_refuses_the_list_the_channel_of_the_lock_tells)
 {
-    redis.ask({"SET", "colock_wait:{k}", "of another type"});
+    redis.ask({"SET", turns, "of another type"});
     auto held = take(a);
     auto const second = wait(b);
     BOOST_TEST(b.listens());
     release(a, held);
-    pass(20ms);
     BOOST_TEST(second.succeeded());
 }
 
-BOOST_AUTO_TEST_CASE(a_client_whose_own_channel_is_refused_listens_to_that_of_the_lock)
+BOOST_AUTO_TEST_CASE(a_client_whose_mailbox_is_refused_listens_to_the_channel_of_the_lock)
 {
     auto held = take(a);
-    b.server->forbidden.insert(b.turn_channel());
+    b.server->forbidden.insert(b.mailbox());
     auto second = wait(b);
     BOOST_TEST(list().empty());
     BOOST_TEST(b.listens());
     release(a, held);
-    pass(20ms);
     BOOST_TEST(second.succeeded());
-    // The refusal is remembered for a while, and nothing is asked then.
     release(b, second.value());
+    pass(10ms);
     held = take(a);
     auto const third = wait(b);
     BOOST_TEST(b.listens());
     release(a, held);
-    pass(20ms);
     BOOST_TEST(third.succeeded());
 }
 
-// The server was busy. In the meantime the client wants the lock again.
-BOOST_AUTO_TEST_CASE(a_late_leave_takes_no_later_place_away)
-{
-    auto held = take(a);
-    auto second = wait(b);
-    auto& leaving = b.server->expect(scripts::leave);
-    second.cancel();
-    settle();
-    leaving.not_now();
-    settle();
-    auto const third = wait(b);
-    BOOST_TEST((list() == ids{b.id()}));  // the old entry, which is also the new one
-    auto const leaves = b.server->count(scripts::leave);
-    pass(500ms);
-    BOOST_TEST(b.server->count(scripts::leave) == leaves);
-    BOOST_TEST((list() == ids{b.id()}));
-    release(a, held);
-    BOOST_TEST(third.succeeded());
-}
+// ---- The end of a wait -------------------------------------------------------------------------
 
 // It is busy, or lacks memory, or its connection was lost: the entry stands there still.
-BOOST_AUTO_TEST_CASE(a_leave_that_the_server_could_not_run_is_repeated)
+BOOST_AUTO_TEST_CASE(the_end_of_a_wait_that_the_server_could_not_hear_of_is_told_again)
 {
     auto const held = take(a);
     for (auto const answer :
          {&expectation::not_now, &expectation::out_of_memory, &expectation::lose}) {
         auto second = wait(b);
-        auto& leaving = b.server->expect(scripts::leave);
+        auto& leaving = b.server->expect(scripts::release);
         second.cancel();
         settle();
         BOOST_TEST((list() == ids{b.id()}));
@@ -312,22 +383,22 @@ BOOST_AUTO_TEST_CASE(a_leave_that_the_server_could_not_run_is_repeated)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_leave_whose_connection_is_refused_is_sent_later)
+BOOST_AUTO_TEST_CASE(a_late_end_of_a_wait_takes_no_later_place_away)
 {
     auto held = take(a);
     auto second = wait(b);
-    b.server->down_reason_to_tell = error::server_refused;
-    b.server->link_down(b.link());
+    auto& leaving = b.server->expect(scripts::release);
     second.cancel();
-    pass(20s);
+    settle();
+    leaving.not_now();
+    auto const third = wait(b);
+    pass(500ms);
     BOOST_TEST((list() == ids{b.id()}));
-    b.server->down_reason_to_tell = {};
-    b.server->link_up(b.link());
-    pass(1s);
-    BOOST_TEST(list().empty());
+    release(a, held);
+    BOOST_TEST(third.succeeded());
 }
 
-BOOST_AUTO_TEST_CASE(a_leave_whose_connection_is_refused_keeps_no_closing_client_up)
+BOOST_AUTO_TEST_CASE(the_end_of_a_wait_keeps_no_closing_client_up_whose_connection_is_refused)
 {
     auto held = take(a);
     auto second = wait(b);
@@ -354,6 +425,17 @@ BOOST_AUTO_TEST_CASE(the_next_one_is_not_told_while_the_lock_is_held)
     BOOST_TEST((list() == ids{c.id()}));
     release(a, held);
     BOOST_TEST(third.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_prefix_of_any_characters)
+{
+    auto settings = calm();
+    settings.key_prefix = "*x:";
+    clients_in_line with_prefix{settings};
+    auto held = with_prefix.take(with_prefix.a);
+    auto const second = with_prefix.wait(with_prefix.b);
+    with_prefix.release(with_prefix.a, held);
+    BOOST_TEST(second.succeeded());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

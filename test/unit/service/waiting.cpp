@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_lease_that_ends_before_the_next_question_is_waited_for)
     server->serve = [this](call const& c) {
         auto const soon = reply::of(std::vector{reply::of(1), reply::of(300)});
         return answer{
-            answer::kind::replied, c.what == &scripts::expiring ? soon : granted(++token), {}, {}};
+            answer::kind::replied, c.what == &scripts::look ? soon : granted(++token), {}, {}};
     };
     time.advance(1'300ms);
     BOOST_TEST(!a.is_done());
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_refused_question_makes_each_ask_for_itself)
 {
     auto a = acquire();
     server->serve = [this](call const& c) {
-        return c.what == &scripts::expiring
+        return c.what == &scripts::look
             ? answer{answer::kind::failed, {}, error::server_refused, {}}
             : answer{answer::kind::replied, granted(++token), {}, {}};
     };

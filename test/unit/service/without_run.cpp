@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(so_does_a_waiter)
 {
     server->serve = [](call const& c) -> std::optional<answer> {
         auto const answers = c.what == &scripts::acquire ? refused(60'000) : decide::reply::of(1);
-        if (c.what == &scripts::expiring)
+        if (c.what == &scripts::look)
             return answer{answer::kind::not_now, {}, error::unavailable, {}};
         return answer{answer::kind::replied, answers, {}, {}};
     };
