@@ -91,10 +91,6 @@ LOCK = {
         "2 clients, re-entry, forced releases, any delay: no old ownership comes back",
         "CLIENTS=2 LEASE=3 FORCES REENTRY",
     ),
-    "turns": Configuration(
-        "2 clients with 2 tasks each: who stands back lets the other in",
-        TIMELY + "CLIENTS=2 TURNS LONGEST_FREE=2",
-    ),
 }
 
 LOCK_MUTANTS = {
@@ -114,7 +110,6 @@ LOCK_MUTANTS = {
         "a letter that overtakes the grant is forgotten", "force", "!(written_to["
     ),
     "re_entry_creates": Mutant("re-entry creates the key", "re-entry", "!(overtaken["),
-    "no_stand_back": Mutant("who has released asks at once", "turns", "stood_back!="),
 }
 
 # ---- The quorum lock ---------------------------------------------------------------------------
@@ -280,7 +275,109 @@ DURABILITY_MUTANTS = {
     "some_stay": Mutant("a replica stays with the old primary", "majority_cut", KEPT),
 }
 
+# ---- Waiting -----------------------------------------------------------------------------------
+
+WAITING = {
+    "exclusion": Configuration(
+        "3 clients with 2 tasks, any delay: mutual exclusion", "NOMAIL N=3 W=2 AGAIN"
+    ),
+    "cancels": Configuration("tasks that give up: the same", "LEASE=2 CANCELS"),
+    "late_steps": Configuration(
+        "steps and answers are lost, or run late: the same", "NOMAIL BREAKS=2 LATE CANCELS"
+    ),
+    "forced_any_time": Configuration(
+        "forced releases at any moment: the same", "NOMAIL FORCES=2 W=2"
+    ),
+    "beside_redisson": Configuration("a client of Redisson: the same", "NOMAIL FOREIGN=3 W=2"),
+    "restart_any_time": Configuration(
+        "an empty server, a stopped client: the same", "NOMAIL RESTARTS=1 PAUSES=1"
+    ),
+    "wake": Configuration("2 clients with 2 tasks: no lost wake-up", "TIMELY W=2 AGAIN CANCELS"),
+    "wake_3": Configuration("3 clients: no lost wake-up", "TIMELY N=3"),
+    "breaks": Configuration(
+        "steps and answers are lost: no lost wake-up", "TIMELY BREAKS=2 CANCELS"
+    ),
+    "crash": Configuration(
+        "who stands in the list dies: no lost wake-up", "TIMELY CRASHES=1 STANDING CANCELS"
+    ),
+    "force": Configuration(
+        "forced releases: told at once, nothing handed over after it", "TIMELY LIVE FORCES=2 W=2"
+    ),
+    "foreign": Configuration("Redisson beside: no lost wake-up", "TIMELY FOREIGN=2 CANCELS"),
+    "vanish": Configuration(
+        "a client vanishes: free for one cap at most", "TIMELY VANISHES=1 CANCELS FREE_MAX=1"
+    ),
+    "vanish_3": Configuration(
+        "of three: free for one cap in the whole run", "TIMELY ENDS LIVE N=3 VANISHES=1 FREE_MAX=1 ALL_MAX=1"
+    ),
+    "losses": Configuration("messages are lost: a cap each", "TIMELY LOSSES=2 CANCELS FREE_MAX=2"),
+    "loss_and_vanish": Configuration(
+        "both", "TIMELY LOSSES=1 VANISHES=1 CANCELS W=2 AGAIN FREE_MAX=2"
+    ),
+    "cuts": Configuration("mailboxes are cut: one cap", "TIMELY CUTS=2 CANCELS FREE_MAX=1"),
+    "restart": Configuration(
+        "the server restarts empty: one cap", "TIMELY RESTARTS=1 CANCELS FREE_MAX=1"
+    ),
+    "evict": Configuration("the list is lost: one cap", "TIMELY EVICTS=1 CANCELS FREE_MAX=1"),
+    "pause": Configuration(
+        "a client stops for a while: one cap", "TIMELY PAUSES=1 CANCELS FREE_MAX=1"
+    ),
+    "late": Configuration(
+        "lost steps run late: two caps", "TIMELY BREAKS=1 LATE CANCELS FREE_MAX=2"
+    ),
+    "served": Configuration("everybody is served", "TIMELY ENDS LIVE W=2 AGAIN PASS_MAX=2"),
+    "served_3": Configuration("the same of three", "TIMELY ENDS LIVE N=3 PASS_MAX=4"),
+    "served_evicted": Configuration(
+        "the same though the list is lost", "TIMELY ENDS LIVE N=3 EVICTS=1 PASS_MAX=6 FREE_MAX=1"
+    ),
+    "heard": Configuration(
+        "Redisson's release is heard though the first is dead", "TIMELY FOREIGN=3 VANISHES=1 FREE_MAX=1 DEAF_MAX=2"
+    ),
+}
+
+# The assertion of each promise.
+ONE_HOLDER = "x<=1"
+FREE = "free_for<=|free_all<="
+SERVED = "passed[j]<="
+NOTHING_LEFT = "owner!=j|ec[i]!=j"
+TOLD_AT_ONCE = "sus[c]&&forced[c]|h[j]&&forced[j]"
+HEARD = "deaf<="
+
+WAITING_MUTANTS = {
+    "kept_for_ever": Mutant("a turn is kept for ever", "vanish", FREE),
+    "stays_told": Mutant("who was told in vain stays told", "wake", FREE),
+    "back_at_the_end": Mutant("who comes back stands at the end", "served_evicted", SERVED),
+    "absent_keeps_turn": Mutant("who did not come keeps its turn", "vanish_3", FREE),
+    "unheard_counts": Mutant("who is not connected counts as told", "crash", FREE),
+    "newcomer_first": Mutant(
+        "a newcomer takes what is free though somebody was told", "served", SERVED
+    ),
+    "own_field_forgotten": Mutant("a repeated ask does not know its own field", "breaks", NOTHING_LEFT),
+    "leaves_silently": Mutant("who leaves passes nothing on", "wake", FREE),
+    "takes_any_field": Mutant("a release takes whatever its client has", "late_steps", ONE_HOLDER),
+    "number_again": Mutant("a number serves two holds", "late_steps", ONE_HOLDER),
+    "leaves_behind": Mutant("who gives up leaves what it has at the server", "wake", NOTHING_LEFT),
+    "endless_tenure": Mutant("a tenure has no end", "served", SERVED),
+    "handed_over_forced": Mutant("handed over though 'forced' was heard", "force", TOLD_AT_ONCE),
+    "from_the_answer": Mutant("a lease counts from the answer", "exclusion", ONE_HOLDER),
+    "deaf_first": Mutant("the first does not listen to the lock's channel", "foreign", FREE),
+    "news_forgotten": Mutant("news during an ask is forgotten", "wake", FREE),
+    "lost_is_refused": Mutant("a lost answer counts as a refusal", "breaks", NOTHING_LEFT),
+    "no_look": Mutant("nobody looks", "losses", FREE),
+    "no_look_when_live": Mutant("no look when the mailbox is live (again)", "wake", FREE),
+    "no_ask_when_live": Mutant("no ask when the lock's channel is live", "foreign", FREE),
+    "first_unchecked": Mutant("nobody finds out whether the first lives", "heard", HEARD),
+    "joins_without_turn": Mutant("`next` joins though nobody has the turn", "wake", FREE),
+    "news_for_sleepers": Mutant(
+        "news is for who waits, not for the ask under way", "foreign", FREE
+    ),
+    "passes_on_told_alone": Mutant(
+        "the first passes on only a turn that it was told", "foreign", FREE
+    ),
+}
+
 MODELS = {
+    "waiting": Model(WAITING, WAITING_MUTANTS, ("-DCOLLAPSE",)),
     "lock": Model(LOCK, LOCK_MUTANTS),
     "quorum": Model(
         QUORUM, QUORUM_MUTANTS, ("-DNOREDUCE", "-DVECTORSZ=512"), ("-E", "-w24")

@@ -41,7 +41,6 @@
  * CRASHES  clients die, and others begin in their place
  * FORCES   somebody takes the lock away
  * REENTRY  a holder enters once more
- * TURNS    who has released stands back
  * LEAVES   tasks stop waiting
  * UNSUBSCRIBES  a client that nobody waits in drops its subscription
  */
@@ -106,9 +105,6 @@ typedef client_state {
     byte doubt;                     /* 1: somebody may have taken it; 2: a step asks */
     bool disturbed;                 /* a letter came before the answer of the acquire */
 
-    byte back;                      /* stands back for so many ticks */
-    byte others;                    /* who heard the last release */
-    byte lost;                      /* releases of others since the wait began */
 }
 client_state cl[CLIENTS];
 
@@ -122,7 +118,6 @@ bool told[CLIENTS];                 /* has heard that its ownership was taken aw
 bool written_to[CLIENTS];           /* its mailbox was live when that happened */
 byte free_for;                      /* ticks in a row that the lock is free and wanted */
 byte nobody_for;                    /* ticks in a row that it is wanted and nobody gets in */
-byte stood_back;                    /* 1 + who released while others heard it and waited */
 
 #include "lock/properties.pml"
 #include "lock/server.pml"

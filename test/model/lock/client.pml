@@ -81,20 +81,9 @@ inline unsubscribe(c) {
     wants_channel[c] = false
 }
 
-/* turns::heard: who has lost more releases asks sooner. */
-inline age(c) {
-#ifdef TURNS
-    me.heard = (me.others > 1 + me.lost -> me.others - 1 - me.lost : 0);
-    me.lost = (me.lost < CLIENTS -> me.lost + 1 : me.lost)
-#else
-    me.heard = 0
-#endif
-}
-
 inline on_message(c) {
-    me.back = 0;
     if
-    :: me.phase == asking || me.phase == asleep -> age(c)
+    :: me.phase == asking || me.phase == asleep -> me.heard = 0
     :: else
     fi
 }
@@ -154,8 +143,6 @@ inline let_in(c) {
     take_task(c);
     me.phase = holding;
     me.doubt = (me.disturbed -> 1 : 0);
-    me.back = 0;
-    me.lost = 0;
     stop_sleeping(c);
 #ifdef LISTEN
     unsubscribe(c);                                 /* nobody else has it, so there is nothing to hear */
@@ -182,7 +169,6 @@ inline on_asked(c) {
     :: got == unanswered -> me.phase = resting
     :: got == refused ->
         forget_number(c);
-        me.back = 0;
         open_box(c);
 #ifdef LISTEN
         me.phase = asleep;
@@ -230,17 +216,13 @@ inline crash(c) {
     me.in_flight = false;
     me.renewal_left = 0;
     me.tenure = 0;
-    me.disturbed = false;
-    me.back = 0;
-    me.others = 0;
-    me.lost = 0
+    me.disturbed = false
 }
 
 /* ---- All that a client does ------------------------------------------------------------------- */
 
 #define is_due(c) (cl[c].wake || cl[c].sleep == 0 || cl[c].heard == 0)
 
-/* Asks, unless it stands back; then it sleeps, and looks again when it wakes. */
 #define must_ask(c) (waits(c) && (cl[c].phase == resting || (cl[c].phase == asleep && is_due(c))))
 #define must_give_back(c) (cl[c].phase == resting && nobody_waits(c) && cl[c].number != NOBODY)
 #define must_get_up(c) (cl[c].phase == asleep && nobody_waits(c))
@@ -269,17 +251,7 @@ proctype client(byte c) {
 #endif
     }
 #endif
-    :: d_step {
-        must_ask(c) ->
-        if
-        :: me.back > 0 && me.number == NOBODY ->
-            stop_sleeping(c);
-            subscribe(c);
-            me.sleep = me.back;
-            me.phase = asleep
-        :: else -> ask(c)
-        fi
-    }
+    :: d_step { must_ask(c) -> ask(c) }
     :: d_step { must_give_back(c) -> leave(c) }
     :: d_step { must_get_up(c) -> stop_sleeping(c); me.phase = resting }
     :: atomic { me.phase == holding -> end_hold(c) }

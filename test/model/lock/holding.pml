@@ -46,13 +46,6 @@ inline on_left(c) {
     if
     :: got == unanswered -> link[c] ! release(me.number)
     :: else ->
-#ifdef TURNS
-        me.others = told_ttl;                       /* turns::released: the message reached so many */
-#ifndef MUTANT_NO_STAND_BACK
-        me.back = me.others;
-#endif
-        me.lost = 0;
-#endif
         forget_number(c);
         me.phase = resting
     fi
@@ -71,28 +64,17 @@ inline on_left(c) {
 #endif
 #endif
 
-#ifdef TURNS
-#define tenure_is_over(c) (cl[c].tenure >= LONGEST_TENURE)
-#else
-#define tenure_is_over(c) false
-#endif
-
 inline end_hold(c) {
     if
     :: !still_valid(c) -> leave(c)
-    :: still_valid(c) && waits(c) && !tenure_is_over(c) && may_pass_at_once(c) ->
+    :: still_valid(c) && waits(c) && may_pass_at_once(c) ->
         take_task(c);                               /* at once: the same field, the same validity */
         let_into_his_own(c)
-    :: still_valid(c) && waits(c) && !tenure_is_over(c) && !may_pass_at_once(c) &&
+    :: still_valid(c) && waits(c) && !may_pass_at_once(c) &&
        !me.in_flight ->
         forget_hold(c);                             /* by script: asks with the same field */
         ask(c)
-#ifdef TURNS
-    :: still_valid(c) && (nobody_waits(c) || tenure_is_over(c) ||
-        (!may_pass_at_once(c) && cl[c].in_flight)) -> leave(c)
-#else
     :: still_valid(c) -> leave(c)                   /* `max_tenure` may have ended at any time */
-#endif
     fi
 }
 

@@ -75,7 +75,6 @@ inline execute(step, number) {
     :: (step == renew || step == extend) && owner != NOBODY && !is_there(number) -> got = gone
     :: step == release && is_there(number) ->
         touches_its_own(number);
-        note_released(number);
         owner = NOBODY;
         ttl = 0;
         publish();
@@ -93,30 +92,7 @@ inline note_taken(number) {
     }
     k = 0;
 #endif
-#ifdef TURNS
-    assert(stood_back != 1 + client_of(number));    /* who stands back lets others in */
-    stood_back = 0;
-#endif
     skip
-}
-
-/* Who waits, in earnest, while another one releases and stands back for him. */
-#define waits_for(k, who) (k != who && listens[k] && cl[k].tasks > 0 && cl[k].others < CLIENTS && \
-    (cl[k].phase == asleep || cl[k].phase == asking))
-
-inline note_released(number) {
-#ifdef TURNS
-    stood_back = 0;
-    for (k : 0 .. CLIENTS - 1) {
-        if
-        :: waits_for(k, client_of(number)) -> stood_back = 1 + client_of(number)
-        :: else
-        fi
-    }
-    k = 0
-#else
-    skip
-#endif
 }
 
 /* What is under way on a link that breaks is lost, but for one step that may be run later; the

@@ -28,7 +28,6 @@ inline tick_client(c) {
     pass(me.step_left);
     pass(me.renewal_left);
     pass(me.sleep);
-    pass(me.back);
     me.heard = (me.heard != NEVER && me.heard > 0 -> me.heard - 1 : me.heard);
 #ifdef TIMELY
     me.tenure = (me.phase == holding && me.tenure < LONGEST_TENURE -> me.tenure + 1 : me.tenure)
