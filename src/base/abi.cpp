@@ -1,7 +1,11 @@
 #include <colock/detail/abi.hpp>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 char const abi_boost = 0;
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

@@ -10,6 +10,7 @@
 
 namespace colock {
 
+inline namespace v0_3 {
 namespace detail {
 
 namespace {
@@ -73,6 +74,7 @@ void client_ping(core_ptr inside, completion<microseconds>::handler_type handler
 }
 
 }  // namespace detail
+}  // namespace v0_3
 
 client::client(boost::asio::any_io_executor executor, config settings)
     : core_{detail::client_state::make(

@@ -4,7 +4,9 @@
 
 #include <utility>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 /// A client on a core that somebody else has made: a test, or a double for the tests of users.
 struct client_access {
@@ -12,4 +14,6 @@ struct client_access {
     static core_ptr const& inside(client const& c) { return c.core_; }
 };
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

@@ -8,7 +8,9 @@
 #include <string>
 #include <utility>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 // ---- stop() ------------------------------------------------------------------------------------
 
@@ -220,4 +222,6 @@ void client_state::destroy_pending() noexcept
     holds_.release_dropped();
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

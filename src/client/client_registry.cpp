@@ -3,7 +3,9 @@
 
 #include <utility>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 void client_registry::shutdown()
 {
@@ -12,4 +14,6 @@ void client_registry::shutdown()
             alive->shut_down();
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

@@ -13,7 +13,9 @@
 #include <string>
 #include <utility>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 namespace {
 
@@ -274,4 +276,6 @@ void client_state::part()
     alarms_.rearm();  // for alarms that still have to ring
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

@@ -16,7 +16,9 @@
 #include <memory>
 #include <string>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 /// The state behind a `client`: owns the parts that serve all locks, passes on to them what the
 /// transport tells, and decides when the client starts, becomes idle, closes and ends.
@@ -119,4 +121,6 @@ private:
     std::unique_ptr<colock::transport> transport_owner_;
 };
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

@@ -7,7 +7,9 @@
 
 #include <utility>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 core_ptr client_state::make(asio::any_io_executor executor, config settings, identity drawn)
 {
@@ -37,4 +39,6 @@ core_ptr client_state::make(asio::any_io_executor executor, config settings, ide
     );
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

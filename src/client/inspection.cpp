@@ -14,7 +14,9 @@
 #include <utility>
 #include <vector>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 namespace {
 
@@ -132,4 +134,6 @@ void client_inspect(
     inspection::start(std::move(inside), std::move(handler), wrong, std::move(key));
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

@@ -34,6 +34,7 @@ void add(client_stats& to, client_stats const& more) noexcept
 
 }  // namespace
 
+inline namespace v0_3 {
 namespace detail {
 
 void duration_counts::add(std::chrono::microseconds d) noexcept
@@ -56,6 +57,7 @@ duration_histogram duration_counts::read() const noexcept
 }
 
 }  // namespace detail
+}  // namespace v0_3
 
 struct metrics::named {
     std::string name;

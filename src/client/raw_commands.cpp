@@ -14,6 +14,7 @@
 
 namespace colock {
 
+inline namespace v0_3 {
 namespace detail {
 
 void send_raw_command(
@@ -76,6 +77,7 @@ void release_of(
 }
 
 }  // namespace detail
+}  // namespace v0_3
 
 raw_commands::raw_commands(client const& c) : core_{detail::client_access::inside(c)} {}
 

@@ -11,6 +11,7 @@
 
 namespace colock {
 
+inline namespace v0_3 {
 namespace detail {
 
 using replied = void(error_code, decide::reply);
@@ -25,6 +26,7 @@ using answered_yes = void(error_code, bool);
 void release_of(core_ptr, asio::any_completion_handler<answered_yes>, lock_id, std::string field);
 
 }  // namespace detail
+}  // namespace v0_3
 
 /// Sends plain commands over the connections of a client, for the colock command.
 class raw_commands {

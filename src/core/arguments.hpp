@@ -11,7 +11,9 @@
 #include <string>
 
 // The checks of arguments, before anything is sent.
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 inline error_code valid_if(bool good) noexcept
 {
@@ -97,4 +99,6 @@ inline error_code check(lock_group const& of, acquire_options const& options) no
     return {};
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

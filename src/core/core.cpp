@@ -8,7 +8,9 @@
 #include <optional>
 #include <random>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 namespace {
 
@@ -132,4 +134,6 @@ void core::tell(acquire_step const& step) noexcept
     events().acquiring(step);
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

@@ -31,6 +31,7 @@ class poller;
 class subscription_manager;
 class watchdog;
 
+inline namespace v0_3 {
 namespace detail {
 
 /// The base that every part of a client stands on: its strand, settings, log, alarms, numbers,
@@ -322,6 +323,7 @@ private:
 };
 
 }  // namespace detail
+}  // namespace v0_3
 
 using detail::core;
 using detail::core_ptr;

@@ -6,7 +6,9 @@
 
 #include <utility>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 namespace {
 
@@ -116,4 +118,6 @@ void latch_wait_for(
     start(who, wrong ? wrong : negative, &enter<zero_reached>);
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

@@ -12,7 +12,9 @@
 #include <atomic>
 #include <utility>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 /// The debt of a guard: the first caller that takes it out gives the permits back, once. Closing
 /// waits until that has begun, or the guard has gone.
@@ -110,4 +112,6 @@ void give_owed_back(owed_ptr const& owed) noexcept
     }
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

@@ -15,7 +15,9 @@
 #include <utility>
 #include <vector>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 namespace {
 
@@ -337,4 +339,6 @@ void permit_count(
     );
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

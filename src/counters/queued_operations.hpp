@@ -16,7 +16,9 @@
 #include <utility>
 
 // How the calls of semaphores and latches enter their queues.
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 /// A number of permits has to fit Java's int.
 inline constexpr std::int64_t most_permits = std::numeric_limits<std::int32_t>::max();
@@ -85,4 +87,6 @@ void start_update(
     });
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

@@ -7,7 +7,9 @@
 
 #include <utility>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 namespace {
 
@@ -243,4 +245,6 @@ void read_counter(
         start(std::move(inside), std::move(handler), wrong, {&scripts::count, {std::move(key)}, {}}, &read_number<std::int64_t>);
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

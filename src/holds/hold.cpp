@@ -13,6 +13,7 @@
 
 namespace colock {
 
+inline namespace v0_3 {
 namespace detail {
 
 namespace {
@@ -134,6 +135,7 @@ void wait_lost(core_ptr inside, done_handler to, hold_ptr state)
 }
 
 }  // namespace detail
+}  // namespace v0_3
 
 std::stop_token hold::stop_token() const
 {

@@ -5,7 +5,9 @@
 #include <mutex>
 #include <utility>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 namespace {
 
@@ -107,4 +109,6 @@ void hold_state::finish_waits(error_code ec)
             wait->done(ec);
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

@@ -20,6 +20,7 @@ namespace colock {
 
 class hold_target;
 
+inline namespace v0_3 {
 namespace detail {
 
 /// The state behind the handle of a hold. The handle reads the atomics; everything else belongs to
@@ -130,6 +131,7 @@ struct hold_state::loss_wait final : operation {
 };
 
 }  // namespace detail
+}  // namespace v0_3
 
 using detail::hold_state;
 using hold_ptr = detail::hold_ptr;

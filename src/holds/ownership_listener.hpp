@@ -9,9 +9,11 @@ namespace colock {
 
 class ownership;
 
+inline namespace v0_3 {
 namespace detail {
 class hold_state;
 }
+}  // namespace v0_3
 
 /// The events that an ownership reports to its lock, which keeps it and the waiters.
 class ownership_listener {

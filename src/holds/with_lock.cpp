@@ -16,7 +16,9 @@
 
 #include <utility>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 // The coroutines here are awaited where the hold lives, so they may refer to it.
 // NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
@@ -121,4 +123,6 @@ void throw_if(error_code ec, char const* doing, std::string const& name)
 
 // NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

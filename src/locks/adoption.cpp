@@ -177,6 +177,7 @@ void adoption::on_left(waiter&, bool was_first)
 
 }  // namespace
 
+inline namespace v0_3 {
 namespace detail {
 
 namespace {
@@ -221,5 +222,6 @@ void adopt_claim(
 }
 
 }  // namespace detail
+}  // namespace v0_3
 
 }  // namespace colock

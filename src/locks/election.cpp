@@ -17,7 +17,9 @@
 #include <string>
 #include <utility>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 namespace {
 
@@ -111,7 +113,9 @@ bool may_stand_again(error_code ec) noexcept
     return ec == error::lost || ec == condition::retryable;
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock
 
 namespace colock {
 

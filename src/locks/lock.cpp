@@ -10,7 +10,9 @@
 
 #include <utility>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 namespace {
 
@@ -258,4 +260,6 @@ void single::hold_count(core_ptr inside, handler<answered_count> handler, lock_i
     );
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

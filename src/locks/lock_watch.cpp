@@ -19,7 +19,9 @@
 #include <utility>
 #include <vector>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 namespace {
 
@@ -252,4 +254,6 @@ void next_event(core_ptr inside, asio::any_completion_handler<heard_event> handl
     asio::dispatch(inside->strand(), [who] { who->of->admit(who); });
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

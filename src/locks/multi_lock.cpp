@@ -20,7 +20,9 @@
 #include <set>
 #include <utility>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 namespace {
 
@@ -267,4 +269,6 @@ void group_operations::force_release(core_ptr inside, handler<answered_bool> han
     );
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

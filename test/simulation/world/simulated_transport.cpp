@@ -6,7 +6,9 @@
 #include <stdexcept>
 #include <utility>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 // The simulator links no sockets: its clients are made on a simulated_transport.
 core_ptr client_state::make(asio::any_io_executor, config, identity)
@@ -14,7 +16,9 @@ core_ptr client_state::make(asio::any_io_executor, config, identity)
     throw std::logic_error{"a client of the simulator needs its world"};
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock
 
 namespace colock::simulation {
 
