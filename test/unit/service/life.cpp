@@ -192,6 +192,35 @@ BOOST_AUTO_TEST_CASE(holds_of_many_keys_go_together)
         BOOST_TEST(!redis.is_locked("key" + std::to_string(i)));
 }
 
+// So many releases are under way at a time. The hold whose turn is next may end before that.
+BOOST_AUTO_TEST_CASE(the_next_of_many_may_end_by_itself)
+{
+    constexpr std::size_t at_a_time = 4'096;
+    script_server redis;
+    redis.attach(*server);
+    std::vector<hold> all;
+    for (std::size_t i = 0; i != at_a_time + 3; ++i) {
+        auto got = acquire(mutex("key" + std::to_string(i)));
+        BOOST_TEST_REQUIRE(got.succeeded());
+        all.push_back(std::move(got.value()));
+    }
+    auto const next = "key" + std::to_string(at_a_time);
+    redis.free(next);
+    time.advance(1'500ms);  // a renewal finds nothing
+    BOOST_TEST(!all[at_a_time]);
+    cut_all();
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST(client.stats().owed_releases == at_a_time);
+    all[at_a_time] = {};
+    time.settle();
+    mend_all();
+    BOOST_TEST(closed.succeeded());
+    for (std::size_t i = 0; i != all.size(); ++i)
+        BOOST_TEST(!redis.is_locked("key" + std::to_string(i)));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 // ---- run() and stop() --------------------------------------------------------------------------
