@@ -22,12 +22,12 @@ namespace cli {
 
 namespace {
 
-namespace decide = colock::decide;
+namespace admin = colock::admin;
 
 constexpr std::size_t most_cycles = 20;
 
 /// Within this time each client has told again for which locks it waits.
-constexpr milliseconds between_looks = decide::report_beat + milliseconds{1'000};
+constexpr milliseconds between_looks = admin::report_beat + milliseconds{1'000};
 
 constexpr char const* remedy =
     "Remedy: end one of these processes, or free one of the locks with 'colock unlock'. In the "
@@ -97,9 +97,9 @@ private:
 };
 
 /// A key that is not a lock any more is no refusal.
-void note_refusal(look& l, decide::reply const& answer)
+void note_refusal(look& l, admin::reply const& answer)
 {
-    if (answer.what != decide::reply::kind::error || answer.text.starts_with("WRONGTYPE"))
+    if (answer.what != admin::reply::kind::error || answer.text.starts_with("WRONGTYPE"))
         return;
     if (l.refused++ == 0)
         l.why_refused = answer.text;
@@ -139,12 +139,12 @@ asio::awaitable<void> deadlock_search::read_clients(look& l)
     }
     auto const answers = co_await session_.ask_many(std::move(all));
     for (std::size_t i = 0; i + 1 < answers.size(); i += 2) {
-        auto const pttl_is_refused = answers[i + 1].what == decide::reply::kind::error;
+        auto const pttl_is_refused = answers[i + 1].what == admin::reply::kind::error;
         note_refusal(l, answers[pttl_is_refused ? i + 1 : i]);
-        if (auto found = decide::read_client_report(answers[i].text)) {
+        if (auto found = admin::read_client_report(answers[i].text)) {
             auto const since = pttl_is_refused
                 ? milliseconds{0}
-                : decide::report_life - milliseconds{answers[i + 1].number};
+                : admin::report_life - milliseconds{answers[i + 1].number};
             for (auto& each : found->entries)
                 each.age += std::max(since, milliseconds{0});
             l.clients.push_back(std::move(*found));
@@ -176,7 +176,7 @@ asio::awaitable<void> deadlock_search::read_locks(look& l)
         if (found)
             for (auto const& h : found->all) {
                 l.locks[*key].push_back(h.field);
-                if (!clients.contains(std::string{decide::client_of(h.field)}))
+                if (!clients.contains(std::string{admin::client_of(h.field)}))
                     l.silent.insert(h.field);
             }
         ++key;
@@ -263,7 +263,7 @@ void deadlock_search::print_end(look const& l) const
             "note  some clients hold or wait for more than %zu locks, and tell of these alone, or "
             "of "
             "no waits\n",
-            decide::most_reported
+            admin::most_reported
         );
 }
 

@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
-#include <decide/reply.hpp>
+#include <colock/admin/reply.hpp>
 
 #include <chrono>
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace cli {
 
-using colock::decide::reply;
+using colock::admin::reply;
 
 /// The result of one check.
 struct finding {

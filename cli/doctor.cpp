@@ -69,7 +69,7 @@ private:
     asio::awaitable<void> judge_failovers(primary const&);
     int status() const noexcept;
     void print(std::string const& place, finding const&);
-    void print(std::string const& place, colock::decide::failover_verdict const&);
+    void print(std::string const& place, failover_verdict const&);
 
     session& session_;
     options const& options_;
@@ -77,7 +77,7 @@ private:
     std::string doing_;
     std::optional<progress> line_;
     bool is_bad_ = false;
-    std::optional<colock::decide::failover_verdict::loss> worst_;
+    std::optional<failover_verdict::loss> worst_;
     bool has_colours_ = has_colours(STDOUT_FILENO);
 };
 
@@ -142,7 +142,7 @@ asio::awaitable<void> examination::judge_failovers(primary const& server)
     doing_ = "asking the replicas of " + (server.place.empty() ? session_.place() : server.place);
     auto const facts =
         co_await ask_for_failovers(session_, options_, settings_, server.key, server.place);
-    auto const verdict = colock::decide::judge_failover(facts);
+    auto const verdict = judge_failover(facts);
     if (options_.durability)
         for (auto const& each : verdict.conditions)
             print(server.place, judge_condition(each));
@@ -152,7 +152,7 @@ asio::awaitable<void> examination::judge_failovers(primary const& server)
 /// A verdict counts if it was asked for, by the profile.
 int examination::status() const noexcept
 {
-    using loss = colock::decide::failover_verdict::loss;
+    using loss = failover_verdict::loss;
     if (options_.durability && worst_ == loss::yes)
         return status_loses;
     if (is_bad_)
@@ -266,9 +266,9 @@ void examination::print(std::string const& place, finding const& f)
     std::fflush(stdout);
 }
 
-void examination::print(std::string const& place, colock::decide::failover_verdict const& v)
+void examination::print(std::string const& place, failover_verdict const& v)
 {
-    using loss = colock::decide::failover_verdict::loss;
+    using loss = failover_verdict::loss;
     worst_ = std::max(worst_.value_or(loss::no), v.can_lose);
     if (!options_.json) {
         auto const how = v.can_lose == loss::no ? finding::level::good : finding::level::note;
@@ -276,7 +276,7 @@ void examination::print(std::string const& place, colock::decide::failover_verdi
     }
     boost::json::array because;
     for (auto const& each : v.conditions)
-        if (v.can_lose == loss::yes && each.is != colock::decide::failover_condition::state::met)
+        if (v.can_lose == loss::yes && each.is != failover_condition::state::met)
             because.emplace_back(each.name);
     boost::json::object const line{
         {"check", "verdict"},

@@ -1,10 +1,8 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 // The settings of servers, for the verdict on failovers.
 #include "failovers.hpp"
-#include "neighbour.hpp"
 #include "text.hpp"
-#include <decide/number.hpp>
-#include <redis/link_settings.hpp>
+#include <colock/admin.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,10 +10,8 @@
 
 namespace cli {
 
-using colock::decide::copy_settings;
-using colock::decide::failover_condition;
-using colock::decide::failover_facts;
-using colock::decide::failover_verdict;
+using colock::admin::ask_server;
+using colock::admin::server_answers;
 using loss = failover_verdict::loss;
 using system_time = std::chrono::system_clock::time_point;
 
@@ -33,7 +29,7 @@ std::vector<std::vector<std::string>> questions()
 
 std::optional<unsigned> number_in(reply const& of_config)
 {
-    return of_config.items.size() == 2 ? colock::decide::number_of<unsigned>(of_config.items[1])
+    return of_config.items.size() == 2 ? number_of<unsigned>(of_config.items[1].text)
                                        : std::nullopt;
 }
 
@@ -51,7 +47,7 @@ std::optional<std::chrono::microseconds> ahead(
     return at - std::chrono::duration_cast<std::chrono::microseconds>(half.time_since_epoch());
 }
 
-copy_settings settings_in(std::string place, neighbour_answers const& told)
+copy_settings settings_in(std::string place, server_answers const& told)
 {
     copy_settings made{.place = std::move(place)};
     if (told.replies.size() != questions().size())
@@ -86,7 +82,7 @@ std::vector<colock::address> replicas_in(fields const& info, colock::config cons
     auto const count = static_cast<int>(info.number("connected_slaves"));
     for (int i = 0; i != count; ++i) {
         auto const line = info.text("slave" + std::to_string(i));
-        auto const port = colock::decide::number_of<std::uint16_t>(part_of(line, "port"));
+        auto const port = number_of<std::uint16_t>(part_of(line, "port"));
         if (!port)
             continue;
         colock::address const named{.host = part_of(line, "ip"), .port = *port};
@@ -104,9 +100,7 @@ std::string value_in(reply const& pairs, std::string_view name)
 }
 
 /// The lowest quorum that one of them has.
-asio::awaitable<void> ask_sentinels(
-    session& s, options const& o, colock::config settings, failover_facts& into
-)
+asio::awaitable<void> ask_sentinels(options const& o, colock::config settings, failover_facts& into)
 {
     settings.username = settings.sentinel_username;
     settings.password = settings.sentinel_password;
@@ -115,11 +109,9 @@ asio::awaitable<void> ask_sentinels(
         settings.addresses = {where};
         std::vector<std::vector<std::string>> asked;
         asked.push_back(words("SENTINEL", "MASTER", settings.master_name));
-        auto told =
-            co_await ask_neighbour(s.context(), settings, std::move(asked), o.connect_timeout);
+        auto told = co_await ask_server(settings, std::move(asked), o.connect_timeout);
         if (told.replies.empty())
             continue;
-        using colock::decide::number_of;
         auto const& of = told.replies.front();
         auto const others = number_of<unsigned>(value_in(of, "num-other-sentinels"));
         auto const quorum = number_of<unsigned>(value_in(of, "quorum"));
@@ -143,7 +135,7 @@ asio::awaitable<failover_facts> ask_for_failovers(
     facts.lease = o.lease.value_or(settings.lease);
     facts.topology = settings.topology;
     facts.are_paused = o.are_failovers_paused;
-    neighbour_answers of_primary;
+    server_answers of_primary;
     for (auto& each : questions()) {
         of_primary.asked = std::chrono::system_clock::now();  // the last is TIME
         of_primary.replies.push_back(co_await s.ask(key, std::move(each)));
@@ -155,15 +147,14 @@ asio::awaitable<failover_facts> ask_for_failovers(
     for (auto const& where : replicas) {
         auto other = settings;
         other.addresses = {where};
-        auto told =
-            co_await ask_neighbour(s.context(), std::move(other), questions(), o.connect_timeout);
+        auto told = co_await ask_server(std::move(other), questions(), o.connect_timeout);
         facts.servers.push_back(settings_in(colock::describe(where), told));
     }
     facts.replicas = static_cast<unsigned>(replicas.size());
     if (info.empty())
         facts.replicas = 1;  // it does not tell, and there may be some
     if (settings.topology == colock::topology::sentinel)
-        co_await ask_sentinels(s, o, settings, facts);
+        co_await ask_sentinels(o, settings, facts);
     if (settings.topology == colock::topology::replicated)
         facts.replicas =
             std::max(facts.replicas, static_cast<unsigned>(settings.addresses.size()) - 1);

@@ -3,24 +3,24 @@
 
 #include "diagnosis.hpp"
 #include "session.hpp"
-#include <decide/failover.hpp>
+#include "verdict.hpp"
 
 #include <string>
 
 namespace cli {
 
 /// Asks a primary, its replicas and its Sentinels what the verdict of `colock doctor` needs.
-asio::awaitable<colock::decide::failover_facts> ask_for_failovers(
+asio::awaitable<failover_facts> ask_for_failovers(
     session&, options const&, colock::config const&, std::string key, std::string place
 );
 
 /// The finding of one condition.
-finding judge_condition(colock::decide::failover_condition const&);
+finding judge_condition(failover_condition const&);
 
 /// In words: "no", or "yes, because …".
-std::string said_of(colock::decide::failover_verdict const&);
+std::string said_of(failover_verdict const&);
 
 /// For programs: "no", "not by one fault", "yes".
-char const* word_of(colock::decide::failover_verdict::loss) noexcept;
+char const* word_of(failover_verdict::loss) noexcept;
 
 }  // namespace cli

@@ -7,7 +7,6 @@
 #include "session.hpp"
 #include "status.hpp"
 #include "text.hpp"
-#include <decide/validate.hpp>
 
 #include <boost/json/serialize.hpp>
 
@@ -19,6 +18,7 @@
 #include <fcntl.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace cli {
 
@@ -101,16 +101,17 @@ void check_exclusive_file(bench::plan const& plan)
 int bench_load(options const& o)
 {
     auto const where = settings_of(o);
-    // That there is a server is found out first: the load waits for one without end.
-    {
-        session s{o, where};
-        s.run(check_server(s, o.load.asked.key));
-    }
     auto settings = where;
     settings.timeout = colock::config{}.timeout;
     auto const plan = bench::plan_of(o.load, settings);
-    if (auto const* const complaint = colock::decide::validate(plan.redis))
-        throw failure{status_usage, complaint};
+    // That the settings are good and that there is a server is found out first: the load waits for
+    // one without end.
+    {
+        auto tried = plan.redis;
+        tried.timeout = where.timeout;
+        session s{o, std::move(tried)};
+        s.run(check_server(s, o.load.asked.key));
+    }
     check_exclusive_file(plan);
     auto const seconds = plan.seconds + plan.warmup;
     complain("colock bench: " + bench::describe(o.load) + "; on " + place_of(where));

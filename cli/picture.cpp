@@ -6,7 +6,6 @@
 #include <boost/json/array.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace cli {
@@ -15,16 +14,9 @@ namespace {
 
 constexpr std::string_view write_side = ":write";
 
-std::optional<std::int64_t> number_of(reply const& r)
+std::optional<std::int64_t> depth_of(reply const& r)
 {
-    if (r.what == reply::kind::integer)
-        return r.number;
-    std::int64_t n = 0;
-    auto const end = r.text.data() + r.text.size();
-    auto const [at, ec] = std::from_chars(r.text.data(), end, n);
-    if (ec != std::errc{} || at != end)
-        return {};
-    return n;
+    return r.what == reply::kind::integer ? r.number : number_of<std::int64_t>(r.text);
 }
 
 }  // namespace
@@ -41,7 +33,7 @@ std::optional<owners> read_owners(reply const& hash)
             found.mode = value.text;
             continue;
         }
-        auto const depth = number_of(value);
+        auto const depth = depth_of(value);
         if (!is_owner(field) || !depth)
             return {};
         found.all.push_back({field, {}, *depth});

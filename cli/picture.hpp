@@ -1,8 +1,8 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
-#include <decide/held_by.hpp>
-#include <decide/reply.hpp>
+#include <colock/admin/layout.hpp>
+#include <colock/admin/reply.hpp>
 
 #include <boost/json/object.hpp>
 
@@ -17,7 +17,7 @@
 
 namespace cli {
 
-using colock::decide::reply;
+using colock::admin::reply;
 using std::chrono::milliseconds;
 
 class session;
@@ -48,7 +48,7 @@ struct picture {
     std::vector<std::string> queue;         ///< of a fair lock: the fields that wait, in order
 };
 
-using colock::decide::is_owner;
+using colock::admin::is_owner;
 
 /// The owners in the reply to HGETALL, or to HSCAN; and `read` or `write` as the mode of a
 /// read-write lock. Nothing if it isn't a lock's.

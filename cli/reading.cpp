@@ -2,9 +2,7 @@
 #include "reading.hpp"
 #include "status.hpp"
 #include "text.hpp"
-#include <decide/names.hpp>
-#include <decide/slot_map.hpp>
-#include <redis/link_settings.hpp>
+#include <colock/admin/layout.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 
@@ -13,7 +11,7 @@
 
 namespace cli {
 
-namespace decide = colock::decide;
+namespace admin = colock::admin;
 
 namespace {
 
@@ -21,7 +19,7 @@ enum place : std::size_t { type, hash, ttl, queue, counter, listening, sharded, 
 
 std::vector<session::question> questions_about(std::string const& key)
 {
-    decide::fair_keys const fair{key};
+    admin::lock_names const names{key};
     std::vector<std::string> plain{"PUBSUB", "NUMSUB"}, shards{"PUBSUB", "SHARDNUMSUB"};
     for (auto const& channel : channels_of(key)) {
         plain.push_back(channel);
@@ -31,11 +29,11 @@ std::vector<session::question> questions_about(std::string const& key)
         {key, {"TYPE", key}},
         {key, {"HSCAN", key, "0", "COUNT", "16"}},
         {key, {"PTTL", key}},
-        {key, {"LRANGE", fair.queue, "0", "-1"}},
-        {key, {"EXISTS", decide::token_counter(key)}},
+        {key, {"LRANGE", names.queue, "0", "-1"}},
+        {key, {"EXISTS", names.token_counter}},
         {key, plain},
         {key, shards},
-        {key, {"ZCOUNT", decide::wait_list(key), "-inf", "+inf"}}};
+        {key, {"ZCOUNT", names.wait_list, "-inf", "+inf"}}};
 }
 
 /// All fields of the hash, as HGETALL replies, if its first ones are a lock's. A hash of the
@@ -80,17 +78,19 @@ std::string kind_of(owners const& found, picture const& p, reply const& has_coun
 
 std::vector<std::string> channels_of(std::string const& key)
 {
-    return {decide::lock_channel(key), decide::read_write_channel(key)};
+    admin::lock_names const names{key};
+    return {names.channel, names.read_write_channel};
 }
 
 // The first of the wait list listens to the semaphore's own channel, too.
 asio::awaitable<std::int64_t> count_permit_waiters(session& from, std::string key)
 {
-    auto const channel = decide::semaphore_channel(key);
+    admin::lock_names const names{key};
+    auto const& channel = names.permit_channel;
     std::vector<session::question> asked{
         {key, {"PUBSUB", "NUMSUB", channel}},
         {key, {"PUBSUB", "SHARDNUMSUB", channel}},
-        {key, {"ZCOUNT", decide::wait_list(key), "-inf", "+inf"}}};
+        {key, {"ZCOUNT", names.wait_list, "-inf", "+inf"}}};
     auto const answers = co_await from.ask_all(std::move(asked));
     auto const listening = sum_of(answers[0]) + sum_of(answers[1]);
     co_return std::max(listening, answers[2].number);
@@ -140,11 +140,11 @@ asio::awaitable<void> add_labels(session& from, std::span<picture> locks)
         auto& one = known.emplace_back();
         for (auto const& each : lock.holders)
             one.holders.push_back(
-                {each.field, std::string{decide::client_of(each.field)}, {}, each.side, each.depth}
+                {each.field, std::string{admin::client_of(each.field)}, {}, each.side, each.depth}
             );
         auto const before = all.size();
-        for (auto& each : decide::questions_about_clients(one))
-            all.push_back({std::move(each.about), std::move(each.words)});
+        for (auto& each : admin::questions_about_clients(one))
+            all.push_back(std::move(each));
         counts.push_back(all.size() - before);
     }
     if (all.empty())
@@ -153,7 +153,7 @@ asio::awaitable<void> add_labels(session& from, std::span<picture> locks)
     auto next = answers.begin();
     for (std::size_t i = 0; i != locks.size(); ++i) {
         auto const end = next + static_cast<std::ptrdiff_t>(counts[i]);
-        decide::add_labels(known[i], locks[i].key, {next, end});
+        admin::add_labels(known[i], locks[i].key, {next, end});
         next = end;
         for (std::size_t h = 0; h != locks[i].holders.size(); ++h) {
             locks[i].holders[h].label = known[i].holders[h].label;
@@ -169,7 +169,7 @@ asio::awaitable<bool> holds_no_lock(session& from, std::string key)
 
 asio::awaitable<std::string> own_field(session& from, std::string key)
 {
-    auto field = from.server().uuid();
+    auto field = from.redis().id();
     // HKEYS would be enough, but a user that may lock need not have it.
     auto asked = from.server().ask(key, {"HGETALL", key}, asio::as_tuple(asio::deferred));
     auto const [ec, answer] = co_await std::move(asked);
@@ -182,23 +182,16 @@ asio::awaitable<std::string> own_field(session& from, std::string key)
 
 asio::awaitable<std::vector<primary>> primaries_of(session& from, colock::config const& settings)
 {
-    std::string const any{decide::fence_counter(0)};
     if (settings.topology != colock::topology::cluster)
-        co_return std::vector<primary>(1, primary{any, {}});
-    auto const answer = co_await from.ask(any, words("CLUSTER", "SLOTS"));
-    auto const ranges = decide::read_cluster_slots(answer, settings.addresses.front().host);
-    if (!ranges)
+        co_return std::vector<primary>(1);
+    auto const answer = co_await from.ask({}, words("CLUSTER", "SLOTS"));
+    auto const found = admin::read_primaries(answer, settings.addresses.front().host);
+    if (!found)
         throw failure{
             status_refused,
             "ask with CLUSTER SLOTS: " + from.place() + ": " + answer.text +
                 "; the user needs CLUSTER SLOTS"};
-    std::vector<primary> found;
-    for (auto const& range : *ranges) {
-        auto const place = colock::describe(range.primary);
-        if (std::ranges::find(found, place, &primary::place) == found.end())
-            found.push_back({std::string{decide::fence_counter(range.first)}, place});
-    }
-    co_return found;
+    co_return *found;
 }
 
 }  // namespace cli

@@ -3,6 +3,7 @@
 
 #include "picture.hpp"
 #include "session.hpp"
+#include <colock/admin/layout.hpp>
 
 #include <span>
 
@@ -28,11 +29,8 @@ asio::awaitable<bool> holds_no_lock(session&, std::string key);
 /// The channels on which releases of the lock are told.
 std::vector<std::string> channels_of(std::string const& key);
 
-/// A key that is at this server, for each primary of the deployment.
-struct primary {
-    std::string key;    ///< whose slot it serves
-    std::string place;  ///< where it listens, if there are several
-};
+/// The primaries of the deployment; one that is alone has no place.
+using colock::admin::primary;
 asio::awaitable<std::vector<primary>> primaries_of(session&, colock::config const&);
 
 }  // namespace cli

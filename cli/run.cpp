@@ -9,21 +9,17 @@
 #include "taking.hpp"
 #include "text.hpp"
 #include <colock/election.hpp>
-#include <decide/validity.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/dispatch.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
-#include <core/core.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <holds/hold_state.hpp>
 #include <unistd.h>
 
 namespace cli {
@@ -186,17 +182,10 @@ asio::awaitable<bool> runner::look_at_key()
     co_return true;
 }
 
-/// Nothing was run, so nobody has to stay out for --at-least.
-void runner::give_up_at_least()
-{
-    if (auto const& state = colock::detail::state_of(held_))
-        asio::dispatch(state->inside->strand(), [state] { state->at_least = 0ms; });
-}
-
 asio::awaitable<int> runner::refused(error_code ec)
 {
     phase_ = phase::ending;
-    give_up_at_least();
+    held_.forgo_at_least();  // nothing was run
     bool is_away = !session_.is_up();
     if (!ec && !is_away && !out_of_time_ && !is_no_lock_ && ended_by_ == 0)
         is_away = !co_await look_at_key();
@@ -237,7 +226,7 @@ asio::awaitable<void> runner::make_environment()
         asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
     );
     auto const [failed, found] = co_await std::move(asked);
-    auto const field = failed ? session_.server().uuid() : found;
+    auto const field = failed ? session_.redis().id() : found;
     auto const token = std::to_string(held_.fencing_token());
     environment_ = environment_with(
         {{"COLOCK_KEY", options_.key}, {"COLOCK_TOKEN", token}, {"COLOCK_OWNER", field}}
@@ -255,15 +244,12 @@ asio::awaitable<void> runner::publish()
         gethostname(host, sizeof host - 1);
         words = std::string{host} + ":" + std::to_string(getpid());
     }
-    namespace detail = colock::detail;
-    auto const& state = detail::state_of(held_);
-    auto said = detail::initiate<detail::finished>(
-        detail::core_of(state),
-        &detail::leader_publish,
-        asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred)),
-        state,
-        std::move(words)
+    colock::leadership office{std::move(held_)};
+    auto said = office.publish(
+        std::move(words),
+        asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
     );
+    held_ = std::move(office);
     auto const [ec] = co_await std::move(said);
     if (ec && ec != colock::error::lost && ended_by_ == 0)
         say("publish who leads: " + ec.message());
@@ -287,11 +273,12 @@ launch runner::how_to_start()
         death_signal};
 }
 
-/// Since the grant we may have stood still, or waited for the server.
+/// Since the grant we may have stood still, or waited for the server. A hold with less left is
+/// about to be lost.
 bool runner::may_start() const
 {
     auto const lease = options_.lease.value_or(colock::config{}.lease);
-    return held_.valid_for(colock::decide::loss_margin(lease, {}));
+    return held_.valid_for(std::min(lease / 10, milliseconds{1'000}));
 }
 
 asio::awaitable<int> runner::work()
@@ -323,7 +310,7 @@ asio::awaitable<int> runner::work()
 asio::awaitable<int> runner::too_late()
 {
     phase_ = phase::ending;
-    give_up_at_least();
+    held_.forgo_at_least();  // nothing was run
     is_ended_for_loss_ = true;
     co_await leave();
     say("the lock was lost again before " + program() + " could be started" + session_.why_lost() +
@@ -334,7 +321,7 @@ asio::awaitable<int> runner::too_late()
 asio::awaitable<int> runner::not_started(int why)
 {
     phase_ = phase::ending;
-    give_up_at_least();
+    held_.forgo_at_least();  // nothing was run
     co_await release();
     co_await leave();
     say("run " + program() + ": " + std::strerror(why) +

@@ -56,7 +56,6 @@ private:
     int status_of_work() const;
     void on_signal(int number, bool from_keyboard);
     void pass_on(int number);
-    void give_up_at_least();
     std::string when_free() const;
     void on_lost();
     void before_going_on();

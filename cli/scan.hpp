@@ -13,7 +13,7 @@
 
 namespace cli {
 
-struct primary;
+using colock::admin::primary;
 
 /// Finds the locks that are held, on all primaries. It scans, so that the server serves others
 /// meanwhile, and reads no values of the application's keys.

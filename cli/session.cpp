@@ -5,7 +5,6 @@
 #include "status.hpp"
 #include "text.hpp"
 #include <colock/observer.hpp>
-#include <redis/link_settings.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -271,7 +270,7 @@ failure session::because(std::string const& doing, error_code ec) const
         return {status_usage, text + ec.message() + said};
     auto const remedy = was_up() ? "try again when the server is back"
                                  : "check --url or $COLOCK_URL, and that the server runs";
-    bool const is_refusal = colock::is_refusal(ec);
+    bool const is_refusal = ec == colock::error::wrong_topology || ec == colock::error::tls_refused;
     auto const cause =
         said_->empty() ? ec.message() : cause_in(is_refusal ? telling() : said_->back());
     bool const is_answered =

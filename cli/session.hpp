@@ -3,12 +3,12 @@
 
 #include "options.hpp"
 #include "status.hpp"
+#include <colock/admin.hpp>
 #include <colock/client.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 
-#include <client/raw_commands.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ namespace cli {
 
 namespace asio = boost::asio;
 using colock::error_code;
-using colock::decide::reply;
+using colock::admin::reply;
 
 /// The settings of a client of the deployment that the command line names. \throws failure
 colock::config settings_of(options const&);
@@ -44,7 +44,7 @@ public:
 
     asio::io_context& context() noexcept { return context_; }
     colock::client& redis() noexcept { return redis_; }
-    colock::raw_commands const& server() const noexcept { return server_; }
+    colock::admin::servers const& server() const noexcept { return server_; }
     std::string const& place() const noexcept { return place_; }
 
     /// Whether there has ever been a connection for commands.
@@ -72,10 +72,7 @@ public:
     asio::awaitable<reply> ask(std::string about, std::vector<std::string> words);
 
     /// Sends all of these at once, and waits for all. A reply may be an error. \throws failure
-    struct question {
-        std::string about;
-        std::vector<std::string> words;
-    };
+    using question = colock::admin::question;
     asio::awaitable<std::vector<reply>> ask_all(std::vector<question>);
 
     /// The same, but never with more than `most_at_once` of them under way. \throws failure
@@ -98,7 +95,7 @@ private:
     std::shared_ptr<std::vector<std::string>> said_ = std::make_shared<std::vector<std::string>>();
     std::optional<error_code> ended_;  ///< why the client doesn't run any more
     colock::client redis_;
-    colock::raw_commands server_;
+    colock::admin::servers server_;
 };
 
 }  // namespace cli

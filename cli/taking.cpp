@@ -70,21 +70,19 @@ asio::awaitable<taken> take(colock::client& redis, options const& o, asio::cance
 
 namespace {
 
-using side = colock::detail::lock_kind;
+using colock::admin::release_as;
 
-side side_of(holder const& h)
+release_as side_of(holder const& h)
 {
     if (h.side == "read")
-        return side::read;
-    return h.side == "write" ? side::write : side::plain;
+        return release_as::reader;
+    return h.side == "write" ? release_as::writer : release_as::lock;
 }
 
-asio::awaitable<bool> release_of(session& s, std::string key, side kind, std::string field)
+asio::awaitable<bool> release_of(session& s, std::string key, release_as how, std::string field)
 {
     auto sent = s.server().release_of(
-        colock::detail::lock_id{std::move(key), kind},
-        std::move(field),
-        asio::as_tuple(asio::deferred)
+        std::move(key), how, std::move(field), asio::as_tuple(asio::deferred)
     );
     auto const [ec, had_it] = co_await std::move(sent);
     if (!ec)
@@ -108,7 +106,7 @@ asio::awaitable<bool> take_away(session& s, picture const& p, holder const& from
     // queue.
     if (had_it && p.kind == "fair") {
         try {
-            co_await release_of(s, p.key, side::fair, s.server().uuid() + ":0");
+            co_await release_of(s, p.key, release_as::fair, s.redis().id() + ":0");
         } catch (failure const& f) {
             // The lock is free, and the first one asks by itself in a second.
             if (f.status != status_unavailable)

@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "status.hpp"
 #include "text.hpp"
-#include <base/printable.hpp>
+#include <colock/printable.hpp>
 
 #include <array>
 #include <cerrno>

@@ -1,12 +1,14 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace cli {
 
@@ -15,6 +17,16 @@ using std::chrono::milliseconds;
 /// `500ms`, `2s`, `1m`, `1h` or plain seconds, with a fraction if wanted; rounded up to whole
 /// milliseconds. Nothing if it is none of these, or over ten years.
 std::optional<milliseconds> read_duration(std::string_view text);
+
+/// The number that the whole text is; nothing if it is no number, or one too large.
+template <class Number>
+std::optional<Number> number_of(std::string_view text) noexcept
+{
+    Number n{};
+    auto const* const end = text.data() + text.size();
+    auto const [at, ec] = std::from_chars(text.data(), end, n);
+    return ec == std::errc{} && at == end ? std::optional{n} : std::nullopt;
+}
 
 /// For people: `80 ms`, `29.3 s`, `4 min`.
 std::string shown(milliseconds);

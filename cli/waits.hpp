@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
-#include <decide/client_report.hpp>
+#include <colock/admin/layout.hpp>
 
 #include <cstddef>
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace cli {
 
-using colock::decide::client_report;
+using colock::admin::client_report;
 
 /// One client of a cycle: it has one lock, and waits for the next one's.
 struct link_of_waits {

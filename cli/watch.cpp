@@ -99,7 +99,7 @@ public:
         auto last_asked = steady::now();
         auto last = co_await read_picture(session_, options_.key);
         begin(last);
-        colock::channel_listener const ear{
+        colock::admin::channel_listener const ear{
             session_.redis(), channels_of(options_.key), [this](auto const& channel, auto const&) {
                 is_told_ = is_told_ || !channel.empty();
                 wake_.cancel();

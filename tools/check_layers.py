@@ -55,6 +55,8 @@ OF_THE_SYSTEM = re.compile(
     r"(?:sys|arpa|net|netinet|linux|mach)/|(?:unistd|fcntl|poll|netdb|pthread|dlfcn|dirent|process|windows|winsock2"
     r"|afunix|signal|termios)\.h$|csignal$")
 PROGRAMS = ("cli", "bench", "examples", "tools")
+# These show what can be done with the public headers; what they lack is not public yet.
+OUTSIDE = ("cli/", "examples/")
 FOLDERS = ("include", "src", "simulated_server", "test_double", *PROGRAMS)
 SUFFIXES = {".hpp", ".cpp", ".ipp", ".h"}
 
@@ -198,6 +200,8 @@ class Tree:
             return
         target = layer_of(include.own)
         allowed = ALLOWED[layer]
+        if path.startswith(OUTSIDE) and target in INSIDE:
+            self.find(path, include.line, f"a program for users includes public headers alone, not {include.name}")
         if target == "bridge" and layer != "programs":
             self.find(path, include.line, "a bridge to another library is for programs only")
         elif allowed is not None and target not in allowed and include.own != path:
@@ -412,6 +416,12 @@ CASES: list[tuple[dict[str, str], str, str]] = [
     ),
     ({"include/colock/a.hpp": "#include <openssl/ssl.h>\n"}, "include/colock/a.hpp:1:", "OpenSSL"),
     ({"include/colock/a.hpp": "#include <boost/asio.hpp>\n"}, "include/colock/a.hpp:1:", "too much"),
+    (
+        {"cli/a.cpp": "#include <colock/a.hpp>\n#include <core/x.hpp>\n", "include/colock/a.hpp": "", "src/core/x.hpp": ""},
+        "cli/a.cpp:2:",
+        "public headers alone, not core/x.hpp",
+    ),
+    ({"bench/a.cpp": "#include <core/x.hpp>\n", "src/core/x.hpp": ""}, "", ""),
     ({"src/extra/x.cpp": ""}, "src/extra/x.cpp:1:", "no layer"),
     ({"include/colock/a.hpp": "\nnamespace colock {\n}\n"}, "include/colock/a.hpp:2:", "inline v1_2"),
     ({"include/colock/a.hpp": "namespace colock::detail {\n}\n"}, "include/colock/a.hpp:1:", "inline v1_2"),

@@ -37,6 +37,9 @@ struct address {
     friend bool operator==(address const&, address const&) = default;
 };
 
+/// The address for people: `host:port`, `[host]:port` of IPv6, or the path of the socket.
+std::string describe(address const&);
+
 /// The kind of deployment that the addresses belong to.
 enum class topology {
     single,     ///< one server, so exactly one address
@@ -174,7 +177,7 @@ struct config {
     /// to the user "default".
     std::string username{};
     std::string password{};  ///< of that user
-    int database = 0;        ///< 0 in a cluster
+    int database = 0;        ///< in a cluster of Valkey 9 or newer alone other than 0
 
     /// Gets the credentials for the servers, in place of `password`, when they change while the
     /// program runs.
@@ -331,8 +334,8 @@ struct config {
     /// - `unix://[user[:password]@]/path[?db=database]`
     /// - `redis+sentinel://[user[:password]@]host[:port][,host[:port]...]/name[/database]`: the
     ///   Sentinels (default port 26379) and their name for the primary
-    /// - `redis+cluster://[user[:password]@]host[:port][,host[:port]...]`: some of the nodes of a
-    ///   cluster
+    /// - `redis+cluster://[user[:password]@]host[:port][,host[:port]...][/database]`: some of the
+    ///   nodes of a cluster
     /// - `redis+replicated://[user[:password]@]host[:port][,host[:port]...][/database]`: a primary
     ///   and its replicas, in any order. The client connects to the first that is a primary. When
     ///   it loses that one, it tries it once more, and then the others in turn. Nobody but you sees

@@ -17,5 +17,20 @@ enum class durability {
     disk       ///< the primary's disk (Redis 7.2 or Valkey, with AOF), and `majority` if R > 0
 };
 
+/// How many of the `there` replicas of a primary have to have a step. One that is asked for has to
+/// be there, but on disk.
+constexpr unsigned replicas_for(durability asked, unsigned there) noexcept
+{
+    auto const half = (there + 1) / 2;
+    switch (asked) {
+    case durability::none: break;
+    case durability::replica: return 1;
+    case durability::majority: return half == 0 ? 1 : half;
+    case durability::all: return there == 0 ? 1 : there;
+    case durability::disk: return half;
+    }
+    return 0;
+}
+
 }  // namespace v0_3
 }  // namespace colock

@@ -52,6 +52,10 @@ class [[nodiscard]] leadership : public hold {
 public:
     leadership() noexcept = default;
 
+    /// Of a hold of the election's lock that was acquired otherwise: with a limit, for example, by
+    /// `lock::try_acquire_for`. It has published nothing yet.
+    explicit leadership(hold held) noexcept : hold{std::move(held)} {}
+
     /// Gives up the leadership, so that another candidate gets it at once: `hold::release`.
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
     auto resign(Token&& token = {})
@@ -92,10 +96,6 @@ public:
             std::move(words)
         );
     }
-
-private:
-    friend class election;
-    explicit leadership(hold held) noexcept : hold{std::move(held)} {}
 };
 
 /// Leader election: of all candidates at most one leads, and everybody can see which.

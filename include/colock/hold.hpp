@@ -206,6 +206,10 @@ public:
         );
     }
 
+    /// The work was not done after all: the release does not wait for the rest of
+    /// `acquire_options::at_least`. Without effect on an empty hold.
+    void forgo_at_least();
+
     /// Stopped when the hold is lost, and when `client::close()` releases the hold while its owner
     /// still has it. Its callbacks run on the client's executor. The token of an empty hold is
     /// never stopped.

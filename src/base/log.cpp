@@ -1,5 +1,5 @@
 #include "base/log.hpp"
-#include "base/printable.hpp"
+#include <colock/printable.hpp>
 
 namespace colock {
 

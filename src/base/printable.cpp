@@ -1,4 +1,4 @@
-#include "base/printable.hpp"
+#include <colock/printable.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -43,6 +43,8 @@ void for_each_character(std::string_view line, Act const& act)
 }
 
 }  // namespace
+
+inline namespace v0_3 {
 
 std::size_t sequence_length(std::string_view text) noexcept
 {
@@ -101,5 +103,7 @@ std::string printable(std::string_view line)
     });
     return text;
 }
+
+}  // namespace v0_3
 
 }  // namespace colock

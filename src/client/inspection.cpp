@@ -1,9 +1,9 @@
 // client::inspect: reads who holds a lock, and then who these clients are.
 #include "base/completion.hpp"
-#include "client/raw_commands.hpp"
 #include "core/arguments.hpp"
 #include "core/core.hpp"
 #include "decide/held_by.hpp"
+#include <colock/admin.hpp>
 #include <colock/client.hpp>
 
 #include <boost/asio/bind_executor.hpp>

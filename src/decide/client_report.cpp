@@ -88,29 +88,6 @@ std::string write_client_report(client_report const& report)
     return text;
 }
 
-std::optional<client_report> read_client_report(std::string_view text)
-{
-    auto const words = split(text);
-    if (!words || words->size() < words_before || words->front() != form ||
-        (words->size() - words_before) % words_of_entry != 0)
-        return {};
-    client_report report{
-        std::string{(*words)[1]}, std::string{(*words)[2]}, {}, (*words)[3] == "1"};
-    for (auto i = words_before; i != words->size(); i += words_of_entry) {
-        auto const word = [&](std::size_t n) { return (*words)[i + n]; };
-        client_report::entry next{
-            word(0) == "waits", std::string{word(1)}, std::string{word(2)}, std::string{word(3)}};
-        auto const owner = number_of<std::uint64_t>(word(4));
-        auto const age = number_of<std::int64_t>(word(5));
-        if ((!next.waits && word(0) != "holds") || !owner || !age || *age < 0)
-            return {};
-        next.owner = *owner;
-        next.age = milliseconds{*age};
-        report.entries.push_back(std::move(next));
-    }
-    return report;
-}
-
 std::string client_report_key(std::string_view uuid, std::string_view prefix)
 {
     std::string key{prefix};
@@ -127,3 +104,34 @@ std::string permit_report_key(std::string_view id, std::string_view prefix)
 }
 
 }  // namespace colock::decide
+
+namespace colock {
+inline namespace v0_3 {
+namespace admin {
+
+std::optional<client_report> read_client_report(std::string_view text)
+{
+    auto const words = decide::split(text);
+    if (!words || words->size() < decide::words_before || words->front() != decide::form ||
+        (words->size() - decide::words_before) % decide::words_of_entry != 0)
+        return {};
+    client_report report{
+        std::string{(*words)[1]}, std::string{(*words)[2]}, {}, (*words)[3] == "1"};
+    for (auto i = decide::words_before; i != words->size(); i += decide::words_of_entry) {
+        auto const word = [&](std::size_t n) { return (*words)[i + n]; };
+        client_report::entry next{
+            word(0) == "waits", std::string{word(1)}, std::string{word(2)}, std::string{word(3)}};
+        auto const owner = decide::number_of<std::uint64_t>(word(4));
+        auto const age = decide::number_of<std::int64_t>(word(5));
+        if ((!next.waits && word(0) != "holds") || !owner || !age || *age < 0)
+            return {};
+        next.owner = *owner;
+        next.age = std::chrono::milliseconds{*age};
+        report.entries.push_back(std::move(next));
+    }
+    return report;
+}
+
+}  // namespace admin
+}  // namespace v0_3
+}  // namespace colock

@@ -79,15 +79,8 @@ private:
     // Without replicas the disk is enough, if it is asked for.
     constexpr unsigned by_level(unsigned there) const noexcept
     {
-        auto const least = wants_disk() ? 0U : 1U;
-        switch (static_cast<durability>(level())) {
-        case durability::none:
-        case durability::disk: break;
-        case durability::replica: return 1;
-        case durability::majority: return std::max((there + 1) / 2, least);
-        case durability::all: return std::max(there, least);
-        }
-        return 0;
+        auto const asked = replicas_for(static_cast<durability>(level()), there);
+        return wants_disk() ? std::min(asked, there) : asked;
     }
 
     // Two bytes, because a million holds are as many of these.

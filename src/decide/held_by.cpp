@@ -153,21 +153,6 @@ std::vector<std::string> report_keys(lock_info const& of, std::string_view prefi
 
 }  // namespace
 
-bool is_owner(std::string_view field)
-{
-    if (field.size() <= uuid_length + 1 || field[uuid_length] != ':' ||
-        !is_uuid(field.substr(0, uuid_length)))
-        return false;
-    // A transaction of Redisson has its id behind the number.
-    auto digits = field.substr(uuid_length + 1);
-    digits = digits.substr(0, digits.find(':'));
-    if (digits.starts_with('-'))
-        digits.remove_prefix(1);
-    return !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
-}
-
-std::string_view client_of(std::string_view field) { return field.substr(0, uuid_length); }
-
 std::vector<question> questions_about(std::string const& key, std::string_view prefix)
 {
     fair_keys const fair{key, prefix};
@@ -226,10 +211,40 @@ error_code read_lock_info(std::vector<reply> const& answers, lock_info& into)
     return {};
 }
 
+}  // namespace colock::decide
+
+namespace colock {
+inline namespace v0_3 {
+namespace admin {
+
+lock_names::lock_names(std::string_view key, std::string_view prefix)
+    : wait_list{decide::wait_list(key, prefix)}
+    , queue{decide::fair_keys{key, prefix}.queue}
+    , token_counter{decide::token_counter(key, prefix)}
+    , channel{decide::lock_channel(key, prefix)}
+    , read_write_channel{decide::read_write_channel(key, prefix)}
+    , permit_channel{decide::semaphore_channel(key, prefix)}
+{}
+
+bool is_owner(std::string_view field)
+{
+    if (field.size() <= decide::uuid_length + 1 || field[decide::uuid_length] != ':' ||
+        !decide::is_uuid(field.substr(0, decide::uuid_length)))
+        return false;
+    // A transaction of Redisson has its id behind the number.
+    auto digits = field.substr(decide::uuid_length + 1);
+    digits = digits.substr(0, digits.find(':'));
+    if (digits.starts_with('-'))
+        digits.remove_prefix(1);
+    return !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
+}
+
+std::string_view client_of(std::string_view field) { return field.substr(0, decide::uuid_length); }
+
 std::vector<question> questions_about_clients(lock_info const& of, std::string_view prefix)
 {
     std::vector<question> all;
-    for (auto const& key : report_keys(of, prefix)) {
+    for (auto const& key : decide::report_keys(of, prefix)) {
         all.push_back({key, {"GET", key}});
         all.push_back({key, {"PTTL", key}});
     }
@@ -240,22 +255,25 @@ void add_labels(lock_info& of, std::string const& key, std::vector<reply> const&
 {
     for (std::size_t i = 0; i + 1 < answers.size(); i += 2) {
         auto const report = read_client_report(answers[i].text);
-        if (!report || !is_uuid(report->client))
+        if (!report || !decide::is_uuid(report->client))
             continue;
-        auto const since_then = report_life - milliseconds{answers[i + 1].number};
-        auto const report_key = client_report_key(report->client);
+        auto const since_then = report_life - std::chrono::milliseconds{answers[i + 1].number};
+        auto const report_key = decide::client_report_key(report->client);
         for (auto& each : of.holders) {
-            bool const is_its = each.client.empty() ? permit_report_key(each.id) == report_key
-                                                    : each.client == report->client;
+            bool const is_its = each.client.empty()
+                ? decide::permit_report_key(each.id) == report_key
+                : each.client == report->client;
             if (!is_its)
                 continue;
             each.client = report->client;
             each.label = report->label;
             for (auto const& entry : report->entries)
                 if (!entry.waits && entry.key == key && entry.id == each.id)
-                    each.held_for = entry.age + std::max(since_then, milliseconds{0});
+                    each.held_for = entry.age + std::max(since_then, std::chrono::milliseconds{0});
         }
     }
 }
 
-}  // namespace colock::decide
+}  // namespace admin
+}  // namespace v0_3
+}  // namespace colock

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "decide/number.hpp"
+#include <colock/admin/reply.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,20 +12,7 @@
 
 namespace colock::decide {
 
-/// One answer of the server, independent of the wire format.
-struct reply {
-    enum class kind { nil, integer, text, list, error };
-
-    kind what = kind::nil;
-    std::int64_t number = 0;
-    std::string text{};
-    std::vector<reply> items{};
-
-    static reply of(std::int64_t n) { return {kind::integer, n, {}, {}}; }
-    static reply of(std::string_view s) { return {kind::text, 0, std::string{s}, {}}; }
-    static reply of(std::vector<reply> l) { return {kind::list, 0, {}, std::move(l)}; }
-    static reply error(std::string_view s) { return {kind::error, 0, std::string{s}, {}}; }
-};
+using admin::reply;
 
 /// The number that an integer or a text is.
 template <class Number>

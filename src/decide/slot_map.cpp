@@ -1,4 +1,5 @@
 #include "decide/slot_map.hpp"
+#include <colock/admin/layout.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -113,3 +114,27 @@ bool are_whole(std::vector<slot_range> const& ranges)
 }
 
 }  // namespace colock::decide
+
+namespace colock {
+inline namespace v0_3 {
+namespace admin {
+
+std::optional<std::vector<primary>> read_primaries(
+    reply const& slots, std::string const& asked_host
+)
+{
+    auto const ranges = decide::read_cluster_slots(slots, asked_host);
+    if (!ranges)
+        return {};
+    std::vector<primary> found;
+    for (auto const& range : *ranges) {
+        auto place = describe(range.primary);
+        if (std::ranges::find(found, place, &primary::place) == found.end())
+            found.push_back({std::string{decide::fence_counter(range.first)}, std::move(place)});
+    }
+    return found;
+}
+
+}  // namespace admin
+}  // namespace v0_3
+}  // namespace colock

@@ -137,6 +137,14 @@ void wait_lost(core_ptr inside, done_handler to, hold_ptr state)
 }  // namespace detail
 }  // namespace v0_3
 
+void hold::forgo_at_least()
+{
+    if (state_)
+        asio::dispatch(state_->inside->strand(), [state = state_] {
+            state->at_least = milliseconds{0};
+        });
+}
+
 std::stop_token hold::stop_token() const
 {
     return state_ ? state_->stop_token() : std::stop_token{};

@@ -1,9 +1,9 @@
-#include "base/printable.hpp"
 #include "core/keyed_state.hpp"
 #include "decide/presence.hpp"
 #include "decide/validity.hpp"
 #include "locks/group_acquire.hpp"
 #include "locks/group_hold.hpp"
+#include <colock/printable.hpp>
 
 #include <algorithm>
 #include <numeric>

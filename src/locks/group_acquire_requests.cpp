@@ -1,9 +1,9 @@
-#include "base/printable.hpp"
 #include "decide/validity.hpp"
 #include "holds/hold_state.hpp"
 #include "locks/group_acquire.hpp"
 #include "locks/quorum_steps.hpp"
 #include "redis/link_settings.hpp"
+#include <colock/printable.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>

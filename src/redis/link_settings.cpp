@@ -1,5 +1,5 @@
-#include "base/printable.hpp"
 #include "redis/link_settings.hpp"
+#include <colock/printable.hpp>
 
 #include <cctype>
 #include <cstddef>

@@ -78,14 +78,6 @@ inline resp::limits larger(resp::limits const& a, resp::limits const& b) noexcep
 /// up to four bytes are hidden as words of their own alone.
 std::string redacted(std::string_view server_text, config const&, std::string_view secret = {});
 
-inline std::string describe(address const& a)
-{
-    if (!a.unix_socket.empty())
-        return a.unix_socket;
-    bool const is_v6 = a.host.find(':') != std::string::npos;
-    return (is_v6 ? "[" + a.host + "]" : a.host) + ":" + std::to_string(a.port);
-}
-
 /// The servers of a client, for people.
 inline std::string describe_servers(config const& c)
 {

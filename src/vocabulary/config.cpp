@@ -154,12 +154,9 @@ error_code read_tcp(std::string_view rest, config& into)
         into.master_name = *name;
         path = end == path.npos ? std::string_view{} : path.substr(end + 1);
     }
-    if (!path.empty()) {
+    if (!path.empty())
         if (auto const ec = read_database(path, into))
             return ec;
-        if (into.topology == topology::cluster && into.database != 0)
-            return error::invalid_url_database;
-    }
     constexpr std::uint16_t server_port = 6379, sentinel_port = 26379;
     return read_addresses(
         rest, into.topology == topology::sentinel ? sentinel_port : server_port, into
@@ -246,5 +243,17 @@ config config::from_url(std::string_view url)
         throw boost::system::system_error{read.error(), "colock URL"};
     return *std::move(read);
 }
+
+inline namespace v0_3 {
+
+std::string describe(address const& a)
+{
+    if (!a.unix_socket.empty())
+        return a.unix_socket;
+    bool const is_v6 = a.host.find(':') != std::string::npos;
+    return (is_v6 ? "[" + a.host + "]" : a.host) + ":" + std::to_string(a.port);
+}
+
+}  // namespace v0_3
 
 }  // namespace colock

@@ -1,8 +1,8 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // How clients of the list at the server take turns, release, close and write.
-#include "client/raw_commands.hpp"
 #include "unit/service/clients_in_line.hpp"
+#include <colock/admin.hpp>
 
 namespace colock::test {
 
@@ -229,9 +229,7 @@ BOOST_AUTO_TEST_CASE(a_field_of_any_client_is_released_with_the_message_of_the_l
     auto const second = wait(b);
     pending<bool> had_it;
     auto const field = a.server->written().back().field();
-    raw_commands{c.client}.release_of(
-        detail::lock_id{"k", detail::lock_kind::plain}, field, had_it.token()
-    );
+    admin::servers{c.client}.release_of("k", admin::release_as::lock, field, had_it.token());
     settle();
     BOOST_TEST(had_it.value());
     BOOST_TEST(second.succeeded());

@@ -1,33 +1,35 @@
-#include "decide/copies.hpp"
-#include "decide/failover.hpp"
-#include "decide/validity.hpp"
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "verdict.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <string_view>
 
-namespace colock::decide {
+namespace cli {
+
+using colock::durability;
+using colock::topology;
 
 namespace {
 
 using state = failover_condition::state;
 
-struct finding {
+struct state_found {
     state is;
     std::string found;
 };
 
 /// Of all servers, because each may be the primary next: what the worst of them says.
 template <class Value, class IsGood, class Tell>
-finding of_all(
+state_found of_all(
     failover_facts const& f,
     std::optional<Value> copy_settings::*what,
     IsGood const& is_good,
     Tell const& tell
 )
 {
-    finding worst{state::met, {}};
+    state_found worst{state::met, {}};
     for (auto const& each : f.servers) {
         auto const& value = each.*what;
         if (value && is_good(*value)) {
@@ -48,17 +50,17 @@ finding of_all(
 
 std::string digits(unsigned n) { return std::to_string(n); }
 
-finding judge_profile(failover_facts const& f)
+state_found judge_profile(failover_facts const& f)
 {
     constexpr std::array names{"none", "replica", "majority", "all", "disk"};
-    auto const asked = copies{f.profile}.replicas(f.replicas);
-    auto const needed = copies{durability::majority}.replicas(f.replicas);
+    auto const asked = colock::replicas_for(f.profile, f.replicas);
+    auto const needed = colock::replicas_for(durability::majority, f.replicas);
     auto const found = std::string{names.at(static_cast<std::size_t>(f.profile))} + ": " +
         digits(asked) + " of " + digits(f.replicas) + (f.replicas == 1 ? " replica" : " replicas");
     return {asked >= needed ? state::met : state::violated, found};
 }
 
-finding judge_priorities(failover_facts const& f)
+state_found judge_priorities(failover_facts const& f)
 {
     std::optional<unsigned> first;
     for (auto const& each : f.servers) {
@@ -77,9 +79,10 @@ finding judge_priorities(failover_facts const& f)
     return {state::met, first ? digits(*first) : "nobody is promoted"};
 }
 
-finding judge_clocks(failover_facts const& f)
+state_found judge_clocks(failover_facts const& f)
 {
-    auto const most = drift(f.lease) / 2;
+    auto const drift = f.lease / 100 + milliseconds{2};  // which a lease allows for
+    auto const most = drift / 2;
     std::chrono::microseconds least{0}, longest{0};
     for (auto const& each : f.servers) {
         if (!each.clock)
@@ -93,7 +96,7 @@ finding judge_clocks(failover_facts const& f)
         std::to_string(apart.count()) + " ms apart"};
 }
 
-finding judge_sentinels(failover_facts const& f)
+state_found judge_sentinels(failover_facts const& f)
 {
     if (!f.sentinels || !f.quorum)
         return {state::not_told, "no Sentinel tells"};
@@ -112,7 +115,7 @@ void add(
     char const* what,
     char const* loses,
     bool is_for_all,
-    finding const& how
+    state_found const& how
 )
 {
     to.push_back({name, what, loses, is_for_all, how.is, how.found});
@@ -151,7 +154,7 @@ void judge_election(failover_facts const& f, conditions& to)
 
 void judge_cut_off(failover_facts const& f, conditions& to)
 {
-    auto const asked = copies{f.profile}.replicas(f.replicas);
+    auto const asked = colock::replicas_for(f.profile, f.replicas);
     auto const writers = std::max(f.replicas + 1U - std::min(asked, f.replicas), 1U);
     add(to,
         "min-replicas",
@@ -230,7 +233,7 @@ failover_verdict judge_failover(failover_facts const& f)
     for (auto* const judge : {&judge_election, &judge_cut_off, &judge_servers})
         judge(f, made.conditions);
     auto const is_met = [](failover_condition const& c) { return c.is == state::met; };
-    bool const has_all = copies{f.profile}.replicas(f.replicas) >= f.replicas;
+    bool const has_all = colock::replicas_for(f.profile, f.replicas) >= f.replicas;
     bool const is_safe = std::ranges::all_of(made.conditions, [&](failover_condition const& c) {
         return !c.is_for_all || is_met(c);
     });
@@ -241,4 +244,4 @@ failover_verdict judge_failover(failover_facts const& f)
     return made;
 }
 
-}  // namespace colock::decide
+}  // namespace cli

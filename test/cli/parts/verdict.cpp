@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Whether a failover can lose a lock: the table of docs/production.md, a case for each row.
-#include "decide/failover.hpp"
+#include "verdict.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,15 +11,14 @@
 #include <string_view>
 #include <vector>
 
-namespace colock::test {
+namespace cli {
 
 namespace {
 
 using namespace std::chrono_literals;
-using decide::copy_settings;
-using decide::failover_condition;
-using decide::failover_facts;
-using failover_loss = decide::failover_verdict::loss;
+using colock::durability;
+using colock::topology;
+using failover_loss = failover_verdict::loss;
 using row_state = failover_condition::state;
 
 /// A primary and two replicas under three Sentinels, as they should be for a majority.
@@ -78,7 +77,7 @@ std::vector<spoiled> const& rows()
     return all;
 }
 
-failover_condition const& row_of(decide::failover_verdict const& v, std::string_view name)
+failover_condition const& row_of(failover_verdict const& v, std::string_view name)
 {
     auto const at = std::ranges::find(v.conditions, name, &failover_condition::name);
     BOOST_TEST_REQUIRE((at != v.conditions.end()), name);
@@ -87,7 +86,7 @@ failover_condition const& row_of(decide::failover_verdict const& v, std::string_
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(decide_failover)
+BOOST_AUTO_TEST_SUITE(failover_verdicts)
 
 BOOST_AUTO_TEST_CASE(a_majority_stands_one_fault_and_all_stand_any)
 {
@@ -189,4 +188,4 @@ BOOST_AUTO_TEST_CASE(short_leases_want_shorter_lags_and_closer_clocks)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace colock::test
+}  // namespace cli

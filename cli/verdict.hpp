@@ -1,6 +1,6 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
-#include "decide/time.hpp"
 #include <colock/config.hpp>
 #include <colock/durability.hpp>
 
@@ -11,7 +11,9 @@
 
 // Whether a failover can lose a lock, by the profile of a client and what its servers say of
 // themselves. docs/production.md has the same table.
-namespace colock::decide {
+namespace cli {
+
+using std::chrono::milliseconds;
 
 /// The settings of one server of a primary and its replicas. Nothing: it was not told.
 struct copy_settings {
@@ -26,10 +28,10 @@ struct copy_settings {
 };
 
 struct failover_facts {
-    durability profile = durability::none;
+    colock::durability profile = colock::durability::none;
     unsigned replicas = 0;  ///< that there should be
     milliseconds lease{30'000};
-    colock::topology topology = topology::single;
+    colock::topology topology = colock::topology::single;
     bool are_paused = false;               ///< all failovers by hand pause the primary first
     std::vector<copy_settings> servers{};  ///< the primary first, then the replicas that are known
     std::optional<unsigned> sentinels{};   ///< that watch it
@@ -57,4 +59,4 @@ struct failover_verdict {
 
 failover_verdict judge_failover(failover_facts const&);
 
-}  // namespace colock::decide
+}  // namespace cli

@@ -1,38 +1,37 @@
-// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "neighbour.hpp"
-#include <redis/connection_loop.hpp>
-#include <redis/link_context.hpp>
-#include <redis/tls.hpp>
+#include "base/paced_log.hpp"
+#include "core/alarm_clock.hpp"
+#include "redis/connection_loop.hpp"
+#include "redis/link_context.hpp"
+#include "redis/tls.hpp"
+#include <colock/admin.hpp>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
 
-#include <core/alarm_clock.hpp>
 #include <memory>
 #include <utility>
 
-namespace cli {
+namespace colock {
+inline namespace v0_3 {
+namespace admin {
 
 namespace asio = boost::asio;
-using colock::error_code;
 
 namespace {
 
 /// One connection, whose questions are its first ones.
-class talk final : private colock::connection_loop::listener {
+class talk final : private connection_loop::listener {
 public:
-    talk(
-        asio::io_context& on,
-        colock::config settings,
-        std::vector<std::vector<std::string>> questions
-    )
+    talk(strand_type const& on, config settings, std::vector<std::vector<std::string>> questions)
         : settings_{std::move(settings)}
         , questions_{std::move(questions)}
-        , strand_{asio::make_strand(on.get_executor())}
+        , strand_{on}
         , alarms_{strand_}
-        , over_{on, asio::steady_timer::time_point::max()}
+        , over_{strand_, asio::steady_timer::time_point::max()}
     {
         settings_.log = {};
         alarms_.run_while(life_);
@@ -46,12 +45,12 @@ public:
 
     asio::awaitable<void> run(std::chrono::milliseconds limit)
     {
-        if (context_.prepare())
+        if (settings_.addresses.empty() || context_.prepare())
             co_return;
-        loop_ = std::make_shared<colock::connection_loop>(
+        loop_ = std::make_shared<connection_loop>(
             context_,
-            static_cast<colock::connection_loop::listener&>(*this),
-            colock::connection_loop::description{"neighbour", settings_.addresses.front()}
+            static_cast<connection_loop::listener&>(*this),
+            connection_loop::description{"admin", settings_.addresses.front()}
         );
         over_.expires_after(limit);
         loop_->start();
@@ -60,16 +59,16 @@ public:
         loop_->detach();
     }
 
-    neighbour_answers found;
+    server_answers found;
 
 private:
-    void write_probe(colock::resp::writer& to) override
+    void write_probe(resp::writer& to) override
     {
         found.asked = std::chrono::system_clock::now();
         for (auto const& each : questions_)
             to.push_range(each);
     }
-    error_code judge_probe(colock::replies const& got) override
+    error_code judge_probe(replies const& got) override
     {
         found.answered = std::chrono::system_clock::now();
         if (got.size() == questions_.size())
@@ -80,13 +79,13 @@ private:
     void on_down(error_code) override { over_.cancel(); }
     void on_failed(error_code) override { over_.cancel(); }
 
-    colock::config settings_;
+    config settings_;
     std::vector<std::vector<std::string>> questions_;
     std::shared_ptr<int> life_ = std::make_shared<int>();
-    colock::strand_type strand_;
-    colock::alarm_clock alarms_;
-    colock::paced_log log_{settings_.log, [](auto) {}};
-    colock::link_context context_{
+    strand_type strand_;
+    alarm_clock alarms_;
+    paced_log log_{settings_.log, [](auto) {}};
+    link_context context_{
         strand_,
         settings_,
         log_,
@@ -95,25 +94,39 @@ private:
         [] { return 0.5; },
         life_,
         [] { return false; },
-        settings_.tls.enabled ? std::make_shared<colock::tls>(settings_.tls) : nullptr};
+        settings_.tls.enabled ? std::make_shared<tls>(settings_.tls) : nullptr};
     asio::steady_timer over_;
-    std::shared_ptr<colock::connection_loop> loop_;
+    std::shared_ptr<connection_loop> loop_;
 };
 
-}  // namespace
-
-asio::awaitable<neighbour_answers> ask_neighbour(
-    asio::io_context& on,
-    colock::config settings,
+asio::awaitable<server_answers> ask_on(
+    strand_type on,
+    config settings,
     std::vector<std::vector<std::string>> questions,
     std::chrono::milliseconds limit
 )
 {
-    settings.topology = colock::topology::single;
-    settings.durability = colock::durability::none;
     auto const made = std::make_unique<talk>(on, std::move(settings), std::move(questions));
     co_await made->run(limit);
     co_return std::move(made->found);
 }
 
-}  // namespace cli
+}  // namespace
+
+asio::awaitable<server_answers> ask_server(
+    config settings,
+    std::vector<std::vector<std::string>> questions,
+    std::chrono::milliseconds limit
+)
+{
+    settings.topology = topology::single;
+    settings.durability = durability::none;
+    settings.replicas.reset();
+    strand_type const strand{asio::any_io_executor{co_await asio::this_coro::executor}};
+    auto asked = ask_on(strand, std::move(settings), std::move(questions), limit);
+    co_return co_await asio::co_spawn(strand, std::move(asked), asio::deferred);
+}
+
+}  // namespace admin
+}  // namespace v0_3
+}  // namespace colock

@@ -1,5 +1,3 @@
-#include "client/client_access.hpp"
-#include "client/raw_commands.hpp"
 #include "core/arguments.hpp"
 #include "core/core.hpp"
 #include "core/query.hpp"
@@ -8,6 +6,7 @@
 #include "locks/protocols.hpp"
 #include "redis/any_command.hpp"
 #include "redis/link_settings.hpp"
+#include <colock/admin.hpp>
 
 #include <list>
 #include <utility>
@@ -16,6 +15,21 @@ namespace colock {
 
 inline namespace v0_3 {
 namespace detail {
+
+namespace {
+
+lock_kind kind_of(admin::release_as how) noexcept
+{
+    switch (how) {
+    case admin::release_as::fair: return lock_kind::fair;
+    case admin::release_as::reader: return lock_kind::read;
+    case admin::release_as::writer: return lock_kind::write;
+    case admin::release_as::lock: break;
+    }
+    return lock_kind::plain;
+}
+
+}  // namespace
 
 void send_raw_command(
     core_ptr inside,
@@ -41,26 +55,30 @@ void send_raw_command(
 }
 
 void release_of(
-    core_ptr inside, completion<bool>::handler_type handler, lock_id id, std::string field
+    core_ptr inside,
+    completion<bool>::handler_type handler,
+    std::string name,
+    admin::release_as as,
+    std::string field
 )
 {
-    auto const wrong = check_name(*inside, id.name);
+    auto const wrong = check_name(*inside, name);
     auto const& prefix = inside->settings().key_prefix;
-    id.name = inside->key_of(std::move(id.name));
-    auto const& how = protocol_of(id.kind);
+    auto const key = inside->key_of(std::move(name));
+    auto const& how = protocol_of(kind_of(as));
     script_call::request about{
         how.script.release,
-        how.queue_keys(id.name, prefix),
-        {std::move(field), how.channel(id.name, prefix)},
+        how.queue_keys(key, prefix),
+        {std::move(field), how.channel(key, prefix)},
         true};  // a second one would find nothing, and say that it was not held
     if (how.tells_list) {
-        about.arguments.push_back(decide::wait_list(id.name, prefix));
-        about.arguments.push_back(inside->mailbox_argument(decide::slot_of(id.name)));
+        about.arguments.push_back(decide::wait_list(key, prefix));
+        about.arguments.push_back(inside->mailbox_argument(decide::slot_of(key)));
     }
     if (how.tells_list && !how.has_leases)
         about.arguments.emplace_back();  // nobody joins the list
-    about.keys.insert(about.keys.begin(), id.name);
-    if (auto more = how.release_argument(id.name, prefix); !more.empty())
+    about.keys.insert(about.keys.begin(), key);
+    if (auto more = how.release_argument(key, prefix); !more.empty())
         about.arguments.push_back(std::move(more));
     query<bool>::start(
         std::move(inside),
@@ -77,18 +95,15 @@ void release_of(
 }
 
 }  // namespace detail
-}  // namespace v0_3
 
-raw_commands::raw_commands(client const& c) : core_{detail::client_access::inside(c)} {}
-
-std::string const& raw_commands::uuid() const { return core_->uuid(); }
+namespace admin {
 
 // ---- Hearing -----------------------------------------------------------------------------------
 
 /// The part that lives on the strand.
 class channel_listener::inside : public std::enable_shared_from_this<inside> {
 public:
-    inside(core_ptr c, handler_type h) : core_{std::move(c)}, heard_{std::move(h)} {}
+    inside(detail::core_ptr c, handler_type h) : core_{std::move(c)}, heard_{std::move(h)} {}
 
     void begin(std::vector<std::string> const& channels)
     {
@@ -108,7 +123,7 @@ public:
     /// Ends all calls of the listener. Called on the executor.
     void hush() { heard_ = nullptr; }
 
-    core_ptr const& core() const noexcept { return core_; }
+    detail::core_ptr const& core() const noexcept { return core_; }
 
 private:
     struct one final : subscription_manager::listener {
@@ -132,7 +147,7 @@ private:
         );
     }
 
-    core_ptr core_;
+    detail::core_ptr core_;
     handler_type heard_;
     std::list<one> listeners_;
 };
@@ -140,7 +155,7 @@ private:
 channel_listener::channel_listener(
     client const& c, std::vector<std::string> channels, handler_type heard
 )
-    : inside_{std::make_shared<inside>(detail::client_access::inside(c), std::move(heard))}
+    : inside_{std::make_shared<inside>(detail::core_of(c), std::move(heard))}
 {
     asio::dispatch(inside_->core()->strand(), [i = inside_, all = std::move(channels)] {
         i->begin(all);
@@ -153,5 +168,8 @@ channel_listener::~channel_listener()
     if (!inside_->core()->is_shut_down())
         asio::dispatch(inside_->core()->strand(), [i = inside_] { i->end(); });
 }
+
+}  // namespace admin
+}  // namespace v0_3
 
 }  // namespace colock
