@@ -5,6 +5,8 @@
 #include <string_view>
 #include <unistd.h>
 
+extern "C" char** environ;  // not every system's header has it
+
 namespace cli {
 
 std::vector<std::string> environment_with(

@@ -1,62 +1,37 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "job.hpp"
 #include "status.hpp"
+#include "system.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <dirent.h>
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+extern "C" char** environ;  // not every system's header has it
 
 namespace cli {
 
 namespace {
 
-/// The descriptors that are open now.
-std::vector<int> open_descriptors()
-{
-    std::vector<int> found;
-    if (DIR* const folder = opendir("/proc/self/fd")) {
-        int const own = dirfd(folder);
-        while (auto const* const entry = readdir(folder)) {
-            int const number = std::atoi(entry->d_name);
-            if (entry->d_name[0] != '.' && number != own)
-                found.push_back(number);
-        }
-        closedir(folder);
-        return found;
-    }
-    constexpr int most = 1024;  // without /proc
-    for (int number = 0; number != most; ++number)
-        if (fcntl(number, F_GETFD) >= 0)
-            found.push_back(number);
-    return found;
-}
-
 /// The rest of a forked child's life, with all signals blocked. Only system calls.
 [[noreturn]] void become(
-    char* const* words,
-    char* const* environment,
-    launch const& how,
-    int terminal,
-    pid_t parent,
-    int pipe
+    char* const* words, char** environment, launch const& how, int terminal, pid_t parent, int pipe
 )
 {
     setpgid(0, 0);
     if (terminal >= 0)
         tcsetpgrp(terminal, getpid());  // SIGTTOU is blocked
     if (how.death_signal != 0)
-        prctl(PR_SET_PDEATHSIG, how.death_signal);
+        die_with_parent(how.death_signal);
     if (getppid() != parent)
         _exit(127);
     if (how.ignores_children)
         std::signal(SIGCHLD, SIG_IGN);
     sigprocmask(SIG_SETMASK, &how.mask, nullptr);
-    execvpe(words[0], words, environment);
+    environ = environment;
+    execvp(words[0], words);
     int const why = errno;
     [[maybe_unused]] auto const told = write(pipe, &why, sizeof why);
     _exit(127);
@@ -149,10 +124,12 @@ bool reap_all_but(pid_t except) noexcept
 int job::fork(launch const& how, terminal const* foreground)
 {
     auto const words = pointers_to(how.words);
-    auto const environment = pointers_to(how.environment);
+    auto environment = pointers_to(how.environment);
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    if (pipe(ends) != 0)
         return errno;
+    for (int const each : ends)
+        fcntl(each, F_SETFD, FD_CLOEXEC);
     int const tty = foreground ? open("/dev/tty", O_RDWR | O_CLOEXEC) : -1;
 
     // A signal between fork and exec must not run what is meant for this process.

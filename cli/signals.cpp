@@ -4,12 +4,7 @@
 #include <boost/asio/buffer.hpp>
 
 #include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <ctime>
-#include <initializer_list>
-#include <sys/signalfd.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -46,14 +41,6 @@ bool is_to_go_on()
     return sigismember(&pending, SIGCONT) == 1;
 }
 
-/// The signal that ended one stop must not prevent the next.
-void forget_going_on()
-{
-    auto const one = set_of({SIGCONT});
-    timespec const at_once = {};
-    sigtimedwait(&one, nullptr, &at_once);
-}
-
 /// Lets the signal through to what it does by default.
 void let_through(int signal)
 {
@@ -77,18 +64,14 @@ signals::signals(asio::any_io_executor const& executor, on_signal handler)
     auto blocked = taken_;
     sigaddset(&blocked, SIGPIPE);  // who reads what we say may have gone
     pthread_sigmask(SIG_BLOCK, &blocked, &former_);
-    int const made = signalfd(-1, &taken_, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (made < 0)
-        throw std::system_error{errno, std::generic_category(), "signalfd"};
-    descriptor_.assign(made);
+    stream_.emplace(taken_);
+    descriptor_.assign(stream_->descriptor());
     wait();
 }
 
 signals::~signals()
 {
-    auto const unheard = set_of({SIGPIPE, SIGTTOU});
-    timespec const at_once = {};
-    while (sigtimedwait(&unheard, nullptr, &at_once) > 0) {}
+    forget_pending({SIGPIPE, SIGTTOU});
     pthread_sigmask(SIG_SETMASK, &former_, nullptr);
 }
 
@@ -107,14 +90,25 @@ void signals::ignore_from_now() noexcept
 void signals::wait()
 {
     descriptor_.async_read_some(
-        asio::buffer(&next_, sizeof next_),
+        asio::buffer(next_),
         [this](boost::system::error_code ec, std::size_t) {
             if (ec)
                 return;
-            handler_(static_cast<int>(next_.ssi_signo), next_.ssi_code == SI_KERNEL);
+            handler_(signal_stream::number_of(next_), signal_stream::is_from_keyboard(next_));
             wait();
         }
     );
+}
+
+void forget_pending(std::initializer_list<int> all) noexcept
+{
+    for (int const number : all) {
+        auto const one = set_of({number});
+        sigset_t pending;
+        int taken = 0;
+        while (sigpending(&pending) == 0 && sigismember(&pending, number) == 1 &&
+               sigwait(&one, &taken) == 0) {}
+    }
 }
 
 void stop_alone()
@@ -139,7 +133,7 @@ bool stop_as_with(int signal)
     }
     // A stop takes an earlier SIGCONT away, and nothing else ends it.
     bool const goes_on = is_to_go_on();
-    forget_going_on();
+    forget_pending({SIGCONT});  // it ended this stop, and must not prevent the next
     return goes_on;
 }
 

@@ -1,13 +1,15 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include "system.hpp"
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
-#include <array>
 #include <csignal>
 #include <functional>
-#include <sys/signalfd.h>
+#include <initializer_list>
+#include <optional>
 
 namespace cli {
 
@@ -37,13 +39,17 @@ public:
 private:
     void wait();
 
+    std::optional<signal_stream> stream_;
     boost::asio::posix::stream_descriptor descriptor_;
     on_signal handler_;
     sigset_t taken_;
     sigset_t former_;
     bool children_were_ignored_;
-    signalfd_siginfo next_{};
+    signal_stream::record next_{};
 };
+
+/// Takes those of these signals that are blocked and have come, so that nobody hears of them.
+void forget_pending(std::initializer_list<int>) noexcept;
 
 /// Stops this process by SIGTSTP, and returns when it goes on: at once if it already is to.
 void stop_alone();

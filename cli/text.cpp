@@ -1,4 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "signals.hpp"
 #include "status.hpp"
 #include "text.hpp"
 #include <colock/printable.hpp>
@@ -182,9 +183,8 @@ no_pipe_signal::no_pipe_signal()
 
 no_pipe_signal::~no_pipe_signal()
 {
-    timespec const at_once = {};
     if (!was_pending_)
-        sigtimedwait(&pipe_, nullptr, &at_once);
+        forget_pending({SIGPIPE});
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
