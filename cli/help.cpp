@@ -137,7 +137,7 @@ Examples:
   redis://[user[:password]@]host[:port][/database]        rediss:// with TLS
   unix://[user[:password]@]/path[?db=database]
   redis+sentinel://host[:port][,...]/name[/database]      rediss+sentinel://
-  redis+cluster://host[:port][,...]                       rediss+cluster://
+  redis+cluster://host[:port][,...][/database]            rediss+cluster://
   redis+replicated://host[:port][,...][/database]         rediss+replicated://
 A password belongs into $COLOCK_URL: others may read the words of a command.
 

@@ -64,8 +64,6 @@ char const* validate_place(config const& s) noexcept
             ? "master_name is empty; say what the Sentinels call the primary"
             : nullptr;
     case topology::cluster:
-        if (s.database != 0)
-            return "database must be 0 in a cluster";
         return keeps_slots_together(s.key_prefix)
             ? nullptr
             : "key_prefix: in a cluster its braces must name a hash tag";

@@ -36,6 +36,8 @@ set_up::verdict refused(reply const& error, char const* command)
         text =
             "the server does not know HELLO. Remedy: Redis 6.0 or later, or Valkey, without "
             "rename-command for HELLO";
+    if (error.text.find("not allowed in cluster mode") != error.text.npos)
+        text += ". Remedy: database 0, or Valkey 9 with cluster-databases";
     return {error::server_refused, std::move(text)};
 }
 

@@ -168,6 +168,59 @@ BOOST_DATA_TEST_CASE(who_waits_hears_of_a_release_at_the_new_node, each_server()
     });
 }
 
+// Valkey has them from version 9 on.
+BOOST_DATA_TEST_CASE(numbered_databases, each_server(), kind)
+{
+    bool const has_them =
+        !redis_server{kind}.ask("CONFIG", "GET", "cluster-databases").items.empty();
+    std::vector<std::string> lines;
+    if (has_them)
+        lines.emplace_back("cluster-databases 4");
+    redis_cluster cluster{kind, 3, 0, std::move(lines)};
+    lab at{cluster};
+    auto settings = at.settings();
+    auto& zero = at.connect(settings);
+    settings.database = 3;
+    auto& three = at.connect(settings);
+    auto& beside = at.connect(settings);
+    settings.database = 4;
+    auto& none = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        auto const name = unique_name("numbered");
+        auto const refused = co_await lock{none.client, name}.try_acquire(tuple);
+        BOOST_TEST((std::get<0>(refused) == error::server_refused));
+        if (!has_them) {
+            auto const same = co_await lock{three.client, name}.try_acquire(tuple);
+            BOOST_TEST((std::get<0>(same) == error::server_refused));
+            co_return;
+        }
+        hold held = co_await lock{three.client, name}.acquire();
+        hold other = co_await lock{zero.client, name}.acquire();  // another database
+        auto const taken = co_await lock{beside.client, name}.try_acquire();
+        BOOST_TEST(!taken.has_value());
+        tasks waiting{at.context()};
+        stopwatch since;
+        std::int64_t woken_after = -1;
+        waiting.start([&]() -> asio::awaitable<void> {
+            hold next = co_await lock{beside.client, name}.acquire();
+            woken_after = since.ms();
+            co_await next.release();
+        });
+        co_await eventually([&] { return is_waiting(beside.client, name); });
+        // A connection that is made anew selects the database, too.
+        for (std::size_t i = 0; i != cluster.size(); ++i)
+            cluster.node(i).ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+        co_await eventually([&] { return is_waiting(beside.client, name); });
+        auto const before = held.valid_until();
+        BOOST_TEST(co_await eventually([&] { return held.valid_until() > before; }));
+        since = {};
+        co_await held.release();
+        co_await waiting.join(10s);
+        BOOST_TEST(woken_after < within(1'000));
+        co_await other.release();
+    });
+}
+
 // Who publishes both ways wakes peers of either habit, and hears them.
 BOOST_DATA_TEST_CASE(ways_to_publish, each_server(), kind)
 {

@@ -102,6 +102,10 @@ BOOST_AUTO_TEST_CASE(another_database_is_no_place_for_a_lock)
     auto const refused = judge({hello("master"), reply::error("ERR DB index is out of range")});
     BOOST_TEST((refused.ec == error::server_refused));
     BOOST_TEST(refused.words.find("SELECT") != std::string::npos);
+    auto const in_cluster =
+        judge({hello("master"), reply::error("ERR SELECT is not allowed in cluster mode")});
+    BOOST_TEST((in_cluster.ec == error::server_refused));
+    BOOST_TEST(in_cluster.words.find("cluster-databases") != std::string::npos);
     auto const loading = judge({hello("master"), reply::error("LOADING the dataset")});
     BOOST_TEST((loading.ec == error::unavailable));
     BOOST_TEST((judge({hello("master")}).ec == error::bad_reply));
