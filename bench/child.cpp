@@ -11,10 +11,12 @@
 #include <stdexcept>
 #include <string>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
+#ifdef __linux__
+#    include <sys/prctl.h>
+#endif
 
 namespace bench {
 
@@ -41,8 +43,10 @@ bool write_all(int to, std::string const& text)
 /// The rest of the life of a copy.
 [[noreturn]] void live(std::function<boost::json::object()> const& work, pid_t parent, int pipe)
 {
+#ifdef __linux__
     // Not even a killed parent leaves anything running.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
     if (getppid() != parent)
         _exit(1);
     try {

@@ -6,20 +6,37 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string>
-#include <sys/prctl.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
 #include <vector>
+#ifdef __linux__
+#    include <sys/prctl.h>
+#endif
 
 namespace colock {
 inline namespace v0_3 {
 namespace testing {
 
+/// The descriptor, which programs that are started do not inherit.
+inline int not_inherited(int descriptor) noexcept
+{
+    ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    return descriptor;
+}
+
+/// In a child: it is killed when its parent dies. Only Linux has that. Only system calls.
+inline void die_with_parent() noexcept
+{
+#ifdef __linux__
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+}
+
 /// A program that runs beside the test, in a process group of its own. It is killed with this
-/// object, so also after a test that failed, and by the kernel when the test program dies. (All in
+/// object, so also after a test that failed, and on Linux when the test program dies. (All in
 /// the header: colock's own tests have it from here without linking colock::testing.)
 class child {
 public:
@@ -117,7 +134,7 @@ private:
     /// system calls.
     static void forget_signals() noexcept
     {
-        for (int number = 1; number <= SIGRTMAX; ++number)
+        for (int number = 1; number < NSIG; ++number)
             ::signal(number, SIG_DFL);
         sigset_t none;
         ::sigemptyset(&none);
@@ -128,7 +145,7 @@ private:
     [[noreturn]] static void become(char* const* words, char const* output, int talk, pid_t parent)
     {
         ::setpgid(0, 0);
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        die_with_parent();
         if (::getppid() != parent)
             ::_exit(127);
         int const in = talk < 0 ? ::open("/dev/null", O_RDONLY) : talk;

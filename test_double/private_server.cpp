@@ -70,7 +70,7 @@ std::string last_lines_of(std::string const& file)
 class conversation {
 public:
     explicit conversation(std::string const& path)
-        : socket_{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)}
+        : socket_{not_inherited(::socket(AF_UNIX, SOCK_STREAM, 0))}
     {
         sockaddr_un where{};
         where.sun_family = AF_UNIX;

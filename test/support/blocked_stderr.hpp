@@ -15,7 +15,9 @@ class blocked_stderr {
 public:
     blocked_stderr()
     {
-        BOOST_REQUIRE(pipe2(ends_, O_CLOEXEC) == 0);
+        BOOST_REQUIRE(pipe(ends_) == 0);
+        for (int const each : ends_)
+            fcntl(each, F_SETFD, FD_CLOEXEC);
         fcntl(ends_[1], F_SETFL, O_NONBLOCK);
         while (write(ends_[1], "x", 1) == 1) {}
         fcntl(ends_[1], F_SETFL, 0);

@@ -1,4 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "support/child_process.hpp"
 #include "support/patience.hpp"
 #include "support/ports.hpp"
 
@@ -6,6 +7,7 @@
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstddef>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <random>
 #include <stdexcept>
@@ -20,7 +22,7 @@ namespace {
 
 bool is_free(unsigned port)
 {
-    int const probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int const probe = testing::not_inherited(::socket(AF_INET, SOCK_STREAM, 0));
     sockaddr_in where{};
     where.sin_family = AF_INET;
     where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -34,7 +36,7 @@ bool is_free(unsigned port)
 /// process; or -1.
 int claim(unsigned port)
 {
-    int const made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int const made = testing::not_inherited(::socket(AF_UNIX, SOCK_STREAM, 0));
     auto const name = "colock-test-port-" + std::to_string(port);
     sockaddr_un where{};
     where.sun_family = AF_UNIX;
@@ -74,9 +76,10 @@ reserved_port::~reserved_port()
 }
 
 black_hole::black_hole(std::string const& address, std::uint16_t port)
-    : listening_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)}
-    , filling_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)}
+    : listening_{testing::not_inherited(::socket(AF_INET, SOCK_STREAM, 0))}
+    , filling_{testing::not_inherited(::socket(AF_INET, SOCK_STREAM, 0))}
 {
+    ::fcntl(filling_, F_SETFL, O_NONBLOCK);
     sockaddr_in where{};
     where.sin_family = AF_INET;
     where.sin_port = htons(port);

@@ -32,7 +32,7 @@ namespace {
 }  // namespace
 
 redis_cli::redis_cli(std::string const& unix_socket)
-    : socket_{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)}
+    : socket_{testing::not_inherited(::socket(AF_UNIX, SOCK_STREAM, 0))}
 {
     sockaddr_un where{};
     where.sun_family = AF_UNIX;
