@@ -1,8 +1,8 @@
-"""Builds colock for other systems by the cross compiler of the Python package ziglang, and runs on this
-machine what it can run: programs for musl.
+"""Builds colock for other systems by the cross compiler of the Python package ziglang, which is clang with
+libc++, and runs on this machine what it can run.
 
-What colock needs there is built by that compiler, too, from the sources of Debian's packages. Systems
-whose programs can't run here get no more than the headers of it, and nothing is linked for them.
+What colock needs there is built by that compiler, too, from the sources of Debian's packages. For Windows
+there are no more than the headers of it, and nothing is linked.
 """
 
 import os
@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from typing import NamedTuple
 
 from . import builds
@@ -34,7 +35,8 @@ class Target(NamedTuple):
     system: str
     processor: str
     openssl: str  # what its Configure calls the system
-    runs_here: bool = False
+    needs: tuple[str, ...] = ()  # packages of Debian to run its programs
+    by: tuple[str, ...] | None = None  # what runs them; none: nothing here can
 
     @property
     def prefix(self) -> pathlib.Path:
@@ -45,16 +47,15 @@ class Target(NamedTuple):
         return WORK / self.name
 
 
-MUSL = Target("musl", "x86_64-linux-musl", "Linux", "x86_64", "linux-x86_64", runs_here=True)
-COMPILED = (
-    Target("macos", "aarch64-macos", "Darwin", "arm64", "darwin64-arm64-cc"),
-    Target("freebsd", "x86_64-freebsd", "FreeBSD", "x86_64", "BSD-x86_64"),
-    Target("windows", "x86_64-windows-gnu", "Windows", "x86_64", "mingw64"),
-    Target("arm", "aarch64-linux-gnu", "Linux", "aarch64", "linux-aarch64"),
-)
-# On Windows there are no forks and no processes in groups, by which the tests and the command work.
-LIBRARY = ("colock",)
-PROGRAMS = ("colock", "colock-unit-tests", "colock-world-tests", "colock-cli")
+MUSL = Target("musl", "x86_64-linux-musl", "Linux", "x86_64", "linux-x86_64", ("musl",), by=())
+# The glibc of Debian 12, on which its programs run.
+LIBCXX = Target("libc++", "x86_64-linux-gnu.2.36", "Linux", "x86_64", "linux-x86_64", by=())
+ARM = Target("arm", "aarch64-linux-gnu.2.36", "Linux", "aarch64", "linux-aarch64",
+             ("qemu-user", "libc6-arm64-cross"), by=("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"))
+MACOS = Target("macos", "aarch64-macos", "Darwin", "arm64", "darwin64-arm64-cc")
+FREEBSD = Target("freebsd", "x86_64-freebsd", "FreeBSD", "x86_64", "BSD-x86_64")
+WINDOWS = Target("windows", "x86_64-windows-gnu", "Windows", "x86_64", "mingw64")
+TESTS = ("colock-unit-tests", "colock-world-tests")
 
 
 def quiet(*words: object, log: pathlib.Path, **more) -> None:
@@ -93,7 +94,7 @@ def compilers(target: Target) -> dict[str, pathlib.Path]:
     # By itself zig adds a sanitizer, and links programs for musl statically; the tests have a
     # getaddrinfo of their own, which finds that of the system only in a library.
     how = ["-target", target.triple, "-fno-sanitize=undefined"]
-    if target.runs_here:
+    if target.by is not None:
         how.append("-dynamic")
     made = {name: tool(target, name, *how) for name in ("cc", "c++")}
     return made | {name: tool(target, name) for name in ("ar", "ranlib", "rc")}
@@ -129,7 +130,7 @@ def unpacked() -> pathlib.Path:
 
 
 def provide(target: Target) -> None:
-    """OpenSSL and Lua 5.1 for that system, in its prefix; of what can't run here, the headers."""
+    """OpenSSL and Lua 5.1 for that system, in its prefix; for Windows the headers."""
     if (target.prefix / "ready").exists():
         return
     shutil.rmtree(target.prefix, ignore_errors=True)
@@ -140,7 +141,8 @@ def provide(target: Target) -> None:
     shutil.copytree(unpacked() / "openssl", source)
     quiet("./Configure", target.openssl, *(f"no-{each}" for each in WITHOUT), f"--prefix={target.prefix}",
           "--libdir=lib", f"CC={tools['cc']}", f"AR={tools['ar']}", f"RANLIB={tools['ranlib']}", log=log, cwd=source)
-    if target.runs_here:
+    is_whole = target is not WINDOWS
+    if is_whole:
         quiet("make", "-s", f"-j{builds.JOBS}", "build_libs", log=log, cwd=source)
         quiet("make", "-s", "install_dev", log=log, cwd=source)
     else:
@@ -151,10 +153,10 @@ def provide(target: Target) -> None:
     lua = target.build / "lua"
     shutil.rmtree(lua, ignore_errors=True)
     shutil.copytree(unpacked() / "lua5.1/src", lua)
-    for header in ("lua.h", "luaconf.h", "lauxlib.h", "lualib.h"):
-        shutil.copy(lua / header, target.prefix / "include")
+    for header in ("src/lua.h", "src/luaconf.h", "src/lauxlib.h", "src/lualib.h", "etc/lua.hpp"):
+        shutil.copy(unpacked() / "lua5.1" / header, target.prefix / "include")
     (target.prefix / "lib").mkdir(exist_ok=True)
-    if target.runs_here:
+    if is_whole:
         quiet("make", "-s", "liblua.a", f"CC={tools['cc']}", f"AR={tools['ar']} rcu", f"RANLIB={tools['ranlib']}",
               "MYCFLAGS=-DLUA_USE_POSIX -fPIC", log=log, cwd=lua)
         shutil.copy(lua / "liblua.a", target.prefix / "lib")
@@ -165,6 +167,20 @@ def provide(target: Target) -> None:
 
 
 # ---- colock --------------------------------------------------------------------------------------
+
+
+def settings(tests: str) -> dict[str, object]:
+    """To compile fast, and no more than what is run or linked."""
+    return {
+        "CMAKE_BUILD_TYPE": "Debug", "CMAKE_CXX_FLAGS_DEBUG": "-O0 -g0 -w",
+        "CMAKE_UNITY_BUILD": "ON", "CMAKE_UNITY_BUILD_BATCH_SIZE": "16", "COLOCK_SEPARATE_ASIO": tests,
+        "CMAKE_CXX_COMPILER_LAUNCHER": "", "COLOCK_CCACHE": "COLOCK_CCACHE-NOTFOUND",
+        "COLOCK_BUILD_TESTS": tests, "COLOCK_BUILD_TOOLS": "OFF", "COLOCK_BUILD_BENCH": "OFF",
+        "COLOCK_BUILD_EXAMPLES": "OFF", "COLOCK_INTEROP": "OFF", "COLOCK_INSTALL": "OFF",
+        "COLOCK_BOTH_LIBRARIES": "OFF",
+        "CMAKE_DISABLE_FIND_PACKAGE_spdlog": "ON", "CMAKE_DISABLE_FIND_PACKAGE_prometheus-cpp": "ON",
+        "CMAKE_DISABLE_FIND_PACKAGE_SQLite3": "ON",
+    }
 
 
 def configure(target: Target, programs: bool) -> None:
@@ -180,18 +196,11 @@ def configure(target: Target, programs: bool) -> None:
     library = target.prefix / "lib"
     switch = "ON" if programs else "OFF"
     given = {
-        "CMAKE_TOOLCHAIN_FILE": toolchain, "CMAKE_BUILD_TYPE": "Debug", "CMAKE_CXX_FLAGS_DEBUG": "-O0 -g0 -w",
-        "CMAKE_UNITY_BUILD": "ON", "CMAKE_UNITY_BUILD_BATCH_SIZE": "16", "COLOCK_SEPARATE_ASIO": switch,
-        "CMAKE_CXX_COMPILER_LAUNCHER": "", "COLOCK_CCACHE": "COLOCK_CCACHE-NOTFOUND",
+        **settings(switch), "CMAKE_TOOLCHAIN_FILE": toolchain, "COLOCK_BUILD_TOOLS": switch,
         "OPENSSL_INCLUDE_DIR": target.prefix / "include", "OPENSSL_SSL_LIBRARY": library / "libssl.a",
         "OPENSSL_CRYPTO_LIBRARY": library / "libcrypto.a",
         "LUA_INCLUDE_DIR": target.prefix / "include", "LUA_LIBRARY": library / "liblua.a",
         "LUA_MATH_LIBRARY": "m",
-        "COLOCK_BUILD_TESTS": switch, "COLOCK_BUILD_TOOLS": switch, "COLOCK_BUILD_BENCH": "OFF",
-        "COLOCK_BUILD_EXAMPLES": "OFF", "COLOCK_INTEROP": "OFF", "COLOCK_INSTALL": "OFF",
-        "COLOCK_BOTH_LIBRARIES": "OFF",
-        "CMAKE_DISABLE_FIND_PACKAGE_spdlog": "ON", "CMAKE_DISABLE_FIND_PACKAGE_prometheus-cpp": "ON",
-        "CMAKE_DISABLE_FIND_PACKAGE_SQLite3": "ON",
     }
     if boost:
         given["Boost_DIR"] = boost.parent
@@ -199,36 +208,74 @@ def configure(target: Target, programs: bool) -> None:
           *(f"-D{name}={value}" for name, value in given.items()), log=target.build / "configure.log")
 
 
-def objects(target: Target, programs: tuple[str, ...]) -> list[str]:
-    """The object files of these targets and of those that they link."""
-    ninja = ["ninja", "-C", str(target.build / "colock"), "-t", "inputs", *programs]
-    said = subprocess.run(ninja, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
-    return [path for path in said if path.endswith((".o", ".obj"))]
-
-
 def build(target: Target, *what: str) -> None:
     builds.run("cmake", "--build", target.build / "colock", "-j", builds.JOBS, "--target", *what)
 
 
-def compile_all() -> None:
-    """Compiles the library, its tests and the command for systems whose programs can't run here."""
+def library_of(target: Target) -> None:
+    """Compiles the library. On Windows there are no forks and no processes in groups, by which the tests and
+    the command work."""
     builds.set_up()
-    for target in COMPILED:
-        is_whole = target.system != "Windows"
-        print(f"{target.name}: {target.triple}, {'all' if is_whole else 'the library'}", flush=True)
-        provide(target)
-        configure(target, programs=is_whole)
-        build(target, *(objects(target, PROGRAMS) if is_whole else LIBRARY))
+    provide(target)
+    configure(target, programs=False)
+    build(target, "colock")
 
 
-def run_musl() -> None:
-    """Builds the unit tests and the simulated worlds for musl, and runs them."""
+def link(target: Target) -> None:
+    """Builds the library, the tests and the command."""
     builds.set_up()
-    if not pathlib.Path("/lib/ld-musl-x86_64.so.1").exists():
-        root = [] if os.geteuid() == 0 else ["sudo"]
-        builds.run(*root, "apt-get", "install", "-q", "-y", "musl")
-    provide(MUSL)
-    configure(MUSL, programs=True)
-    build(MUSL, "colock-unit-tests", "colock-world-tests")
+    provide(target)
+    configure(target, programs=True)
+    build(target, *TESTS, "colock-cli")
+
+
+def run(target: Target) -> None:
+    """Builds these, and runs the unit tests and the simulated worlds."""
+    builds.set_up()
+    install(*target.needs)
+    link(target)
     for program in ("colock-unit-tests", "simulation/colock-world-tests"):
-        builds.run(MUSL.build / "colock/test" / program)
+        builds.run(*target.by, target.build / "colock/test" / program)
+
+
+# ---- Other compilers -----------------------------------------------------------------------------
+
+GCC_ROOT = "cmake ninja-build python3 libboost-dev libssl-dev liblua5.1-0-dev g++-13 g++-14".split()
+
+
+def run_gcc() -> None:
+    """Builds and runs the unit tests and the worlds by the compilers of Debian 13, in a root of it that has
+    nothing else."""
+    builds.set_up()
+    install("mmdebstrap")
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                            stdout=subprocess.PIPE, text=True, check=True).stdout.split("\0")
+    given = shlex.join(f"-D{name}={value}" for name, value in settings("ON").items())
+    with tempfile.TemporaryDirectory() as place:
+        sources = pathlib.Path(place, "sources")
+        for name in listed:
+            if name and (ROOT / name).is_file():
+                (sources / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, sources / name)
+        lines = ["set -eux"]
+        for version in (13, 14):
+            build = f"/build-{version}"
+            lines += [
+                f"cmake -G Ninja -S /sources -B {build} -DCMAKE_CXX_COMPILER=g++-{version} {given}",
+                f"cmake --build {build} --target {' '.join(TESTS)}",
+                f"{build}/test/colock-unit-tests",
+                f"{build}/test/simulation/colock-world-tests",
+                f"rm -rf {build}",
+            ]
+        (sources / "run.sh").write_text("\n".join(lines) + "\n")
+        builds.run("mmdebstrap", "--quiet", "--variant=apt", "--dpkgopt=force-unsafe-io",
+                   f"--include={','.join(GCC_ROOT)}", f"--customize-hook=copy-in {sources} /",
+                   '--customize-hook=chroot "$1" sh /sources/run.sh', "--format=null", "trixie", "/dev/null")
+
+
+def install(*packages: str) -> None:
+    known = subprocess.run(["dpkg-query", "-W", "-f", "${Status}\n", *packages], stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, text=True, check=False)
+    if packages and (known.returncode or "not-installed" in known.stdout):
+        root = [] if os.geteuid() == 0 else ["sudo"]
+        builds.run(*root, "apt-get", "install", "-q", "-y", "--no-install-recommends", *packages)
