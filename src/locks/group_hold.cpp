@@ -242,9 +242,12 @@ void group_hold::leave()
     unregister();
 }
 
-// A handler that waits for the loss may own the hold itself, and each part keeps its client alive.
+// A handler that waits for the loss may own the hold itself. Each part, and each lock by which it
+// would be taken again, keeps its client alive.
 void group_hold::destroy_pending() noexcept
 {
+    for (auto& part : of_.parts)
+        part.where.reset();
     if (auto const whole = whole_.lock())
         auto const waits = std::exchange(whole->loss_waits, nullptr);
     auto const healing = std::exchange(healers_, {});
