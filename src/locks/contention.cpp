@@ -90,13 +90,7 @@ void contention::look_soon()
 void contention::released(unsigned others, bool told)
 {
     auto const now = clock::now();
-    auto const round_trip = core_.round_trip().usual();
-    if (!told)
-        back_until_ = courtesy_.ask_at(now, others != 0, round_trip);
-    else if (core_.mailbox().of(slot()).is_refused)  // no turn keeps it from asking first
-        back_until_ = now + decide::courtesy::pause(round_trip);
-    else
-        back_until_ = now;
+    back_until_ = told ? now : courtesy_.ask_at(now, others != 0, core_.round_trip().usual());
     remembered_ = others != 0 || told ? now + memory : now;
 }
 

@@ -269,7 +269,8 @@ bool exclusive_lock::asker::on_refused(attempt const& asked, decide::acquire_ans
     if (of_.is_empty())
         return false;
     auto const& head = of_.first();
-    if (head.attempts == 0)
+    bool const named = !asked.since.empty() && asked.since != wait_place::none;
+    if (head.attempts == 0 && !named)
         return false;  // a single try was refused, which took no place
     if (head.attempts == 1)
         head.tell_waiting(milliseconds{got.pttl});
@@ -278,7 +279,6 @@ bool exclusive_lock::asker::on_refused(attempt const& asked, decide::acquire_ans
         return true;
     }
     auto& others = of_.ensure_contention();
-    bool const named = !asked.since.empty() && asked.since != wait_place::none;
     if (others.refused(got, named, asked.asked_at))
         return false;
     others.sleep_out(got.pttl, head.deadline());

@@ -71,6 +71,25 @@ BOOST_AUTO_TEST_CASE(a_client_that_may_not_be_told_gets_in_as_well)
     BOOST_TEST(third.succeeded());
 }
 
+// It inherits the place.
+BOOST_AUTO_TEST_CASE(a_waiter_that_becomes_the_first_while_its_client_asks_does_not_ask_again)
+{
+    b.open_mailbox();
+    settle();
+    auto held = take(a);
+    auto& asked = b.server->expect(scripts::acquire);
+    auto second = b.acquire();
+    settle();
+    auto const next = wait(b);
+    second.cancel();
+    answer(asked);
+    BOOST_TEST(second.aborted());
+    BOOST_TEST(b.tries() == 1U);
+    BOOST_TEST((list() == ids{b.id()}));
+    release(a, held);
+    BOOST_TEST(next.succeeded());
+}
+
 BOOST_AUTO_TEST_CASE(a_release_tells_the_first_alone)
 {
     auto held = take(a);
