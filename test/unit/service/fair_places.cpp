@@ -72,22 +72,6 @@ BOOST_AUTO_TEST_CASE(an_answer_from_before_the_last_try_says_nothing)
     BOOST_TEST(!got.is_done());
 }
 
-BOOST_AUTO_TEST_CASE(many_are_kept_by_few_calls)
-{
-    server->serve = [](call const& c) {
-        reply const r = c.what == &scripts::fair_keep
-            ? each(std::vector(c.keys.size() / 4, waits(50'000)))
-            : waits(50'000);
-        return answer{answer::kind::replied, r, {}, {}};
-    };
-    std::vector<pending_hold> all;
-    for (int i = 0; i != 130; ++i)
-        all.push_back(wait());
-    time.advance(beat);
-    BOOST_TEST(server->count(scripts::fair_keep) == 2U);
-    BOOST_TEST(last().keys.size() == 4U * 2U);
-}
-
 BOOST_AUTO_TEST_CASE(a_refused_call_lets_each_ask_for_itself)
 {
     auto const first = placed();

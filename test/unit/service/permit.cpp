@@ -29,8 +29,9 @@ BOOST_AUTO_TEST_CASE(renewed_each_third_and_given_back)
     BOOST_TEST(gives.succeeded());
     BOOST_TEST(argument(0) == id);
     BOOST_TEST(client.stats().holds == 0U);
+    auto const sent = server->written().size();
     time.advance(5s);
-    BOOST_TEST(server->written().size() == 3U);
+    BOOST_TEST(server->written().size() == sent);
 }
 
 BOOST_AUTO_TEST_CASE(a_permit_whose_time_is_over_is_lost_to_its_release)

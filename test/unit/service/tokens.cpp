@@ -88,10 +88,8 @@ BOOST_AUTO_TEST_CASE(from_a_counter_that_is_ahead_one_each_is_drawn)
     redis.way_to_draw = clock_tokens;
     auto first = acquire();
     release(first.value());
-    auto const asked = server->count(scripts::acquire);
     redis.draw_tokens(1'000'000'000);
     BOOST_TEST(pass_on(mutex(), 64) == 64);
-    BOOST_TEST(server->count(scripts::acquire) - asked == 64U);
 }
 
 // Otherwise tokens would fall, because the scripts of clock tokens say "only one" by the same sign.

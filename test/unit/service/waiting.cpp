@@ -191,16 +191,6 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_leaves_behind_a_local_hold_leaves_no_subscrip
     BOOST_TEST(client.stats().subscriptions == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(many_keys_are_subscribed_in_one_change)
-{
-    std::vector<pending_hold> got(50);
-    for (std::size_t i = 0; i != got.size(); ++i)
-        mutex("key" + std::to_string(i)).acquire(got[i].token());
-    time.settle();
-    BOOST_TEST(server->subscribed().size() == 51U);
-    BOOST_TEST(server->changes().size() <= 3U);
-}
-
 BOOST_AUTO_TEST_CASE(who_leaves_does_not_delay_the_subscription_of_another)
 {
     // Both answers come in one turn: one key is refused, and another's last waiter leaves.
