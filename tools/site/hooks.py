@@ -54,7 +54,7 @@ FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 WIDE = "[\u2e80-\u9fff\uff00-\uffef]"
 CHINESE_LINE_END = re.compile(rf"(?<={WIDE})\n *(?={WIDE})")
 CELL = re.compile(r"<td\b.*?</td>", re.DOTALL)
-COMMENT = re.compile(r"^<!-- .*? -->\n", re.MULTILINE)
+COMMENT = re.compile(r"^<!-- .*? -->\n|<!-- from \S+ -->", re.MULTILINE)
 
 # The way back from the reference.
 BRIEF = re.compile(r'(<div id="projectbrief">)(.*?)(?=</div>)')
