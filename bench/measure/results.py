@@ -1,10 +1,17 @@
-"""A file of runs, written as they come, and the part of a document that is made from it."""
+"""A file of runs, written as they come; what pages quote of it, and the part of a page that shows it.
+
+The runs stay in build/bench. What pages quote goes into docs/results, from where tools/figures takes it
+into every page that has a mark of it.
+"""
 
 import datetime
 import json
 import os
 import pathlib
+import subprocess
 import sys
+
+import result_files
 
 from measure import machine
 from measure.drivers import ROOT
@@ -69,15 +76,25 @@ class Results:
         new.write_text(json.dumps(self.data, indent=1) + "\n")
         new.replace(self.path)
 
-    def header(self) -> str:
+    def quoted(self, tables: dict[str, result_files.Rows], values: dict[str, float]) -> dict:
+        """What pages quote of it."""
         data, m = self.data, self.data["machine"]
-        versions = data["versions"]
-        parts = [f"Taken {data['taken']} by `{data['command']}`."]
-        parts.append(
-            f"Machine: {m['processors']} processors ({m['processor']}), {m['memory_gb']} GB,"
-            f" {m['system']}, kernel {m['kernel']}; load before: {data['load_before']:g}."
-        )
-        parts.append("Versions: " + "; ".join(f"{n} {v}" for n, v in versions.items()) + ".")
+        found = {
+            "taken": data["taken"],
+            "commit": data["versions"]["colock"],
+            "machine": f"{m['processors']} processors ({m['processor']}), {m['memory_gb']} GB, {m['system']},"
+            f" kernel {m['kernel']}; load before: {data['load_before']:g}",
+            "command": data["command"],
+            "versions": {name: text for name, text in data["versions"].items() if name != "colock"},
+            "values": values,
+            "tables": tables,
+        }
+        return {name: value for name, value in found.items() if value}
+
+    def header(self, quoted: dict) -> str:
+        data = self.data
+        parts = [f"<!-- run {self.part} -->\n" + result_files.Results(self.part, quoted).of_run()]
+        parts.append("Versions: " + "; ".join(f"{n} {v}" for n, v in quoted["versions"].items()) + ".")
         if data["skipped"]:
             skipped = "; ".join(f"{name}: {why}" for name, why in data["skipped"].items())
             parts.append(f"Not measured: {skipped}.")
@@ -93,13 +110,27 @@ def replace_part(path: pathlib.Path, name: str, text: str) -> None:
     path.write_text(before + begin + "\n" + text.strip() + "\n" + end + rest.partition(end)[2])
 
 
-def publish(results: Results, text: str, pictures: dict[str, str], to_docs: bool) -> None:
-    """Writes the text and the pictures beside the results; into the documentation if asked to."""
+def shown(part: str, name: str, rows: result_files.Rows) -> str:
+    """A table with the mark by which tools/figures fills it in again."""
+    return f"<!-- table {part} {name} -->\n{result_files.markdown(rows)}"
+
+
+def publish(
+    results: Results,
+    text: str,
+    tables: dict[str, result_files.Rows],
+    pictures: dict[str, str],
+    to_docs: bool,
+    values: dict[str, float] | None = None,
+) -> None:
+    """Writes the text and the pictures beside the results; if asked to, also what pages quote, and then
+    all pages that quote it."""
     kind, document_part = results.data["kind"], results.part
+    quoted = results.quoted(tables, values or {})
     for name, picture in pictures.items():
         results.path.with_name(f"{results.path.stem}-{name}.svg").write_text(picture)
     beside = "\n\n".join(f"![{n}]({results.path.stem}-{n}.svg)" for n in pictures)
-    page = f"# bench/{kind}\n\n{results.header()}\n\n{text}\n\n{beside}\n"
+    page = f"# bench/{kind}\n\n{results.header(quoted)}\n\n{text}\n\n{beside}\n"
     written = results.path.with_suffix(".md")
     written.write_text(page)
     print(f"{kind}: {written.relative_to(ROOT) if written.is_relative_to(ROOT) else written}")
@@ -110,8 +141,11 @@ def publish(results: Results, text: str, pictures: dict[str, str], to_docs: bool
         (PICTURES / f"{document_part}-{name}.svg").write_text(picture)
     document = DOCUMENTS.get(document_part, DOCUMENT)
     folder = os.path.relpath(PICTURES, document.parent)
-    shown = "\n\n".join(
+    beside = "\n\n".join(
         f"![{name}]({folder}/{document_part}-{name}.svg)" for name in pictures if name != OF_README
     )
-    replace_part(document, document_part, f"{results.header()}\n\n{shown}\n\n{text}")
+    replace_part(document, document_part, f"{results.header(quoted)}\n\n{beside}\n\n{text}")
     print(f"{kind}: {document.relative_to(ROOT)}")
+    result_files.save(document_part, quoted)
+    if subprocess.run([ROOT / "tools/figures"], check=False).returncode:
+        raise Failure("a mark in a page does not fit what was measured")

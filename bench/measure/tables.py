@@ -4,6 +4,7 @@ import dataclasses
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 
+import result_files
 from measure.ratios import with_ratios
 
 
@@ -277,7 +278,7 @@ def faults(runs: Sequence[dict]) -> str:
     return ", ".join(said)
 
 
-def table(kind: Table, runs: Sequence[dict]) -> str:
+def table(kind: Table, runs: Sequence[dict]) -> list[list[str]]:
     groups = in_groups(runs, kind.workload)
 
     def place(item: tuple[str, list[dict]]) -> tuple[bool, float]:
@@ -299,24 +300,27 @@ def table(kind: Table, runs: Sequence[dict]) -> str:
         rows.append([shown, *cells, "; ".join(note for note in notes if note)])
     if not any(row[-1] for row in rows[2:]):
         rows = [row[:-1] for row in rows]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return rows
 
 
-def sections(runs: Sequence[dict]) -> Iterator[tuple[str, Table, list[dict]]]:
-    """A title, the kind and the runs of each table: one for each wire, and number of workers."""
+def sections(runs: Sequence[dict]) -> Iterator[tuple[str, str, Table, list[dict]]]:
+    """A name, a title, the kind and the runs of each table: one for each wire, and number of workers."""
     for wire in dict.fromkeys(run.get("wire", "") for run in runs):
         for kind in TABLES:
             of_kind = [r for r in runs if r["w"] == kind.workload and r.get("wire", "") == wire]
             for workers in sorted({r.get("asked_workers", kind.workers) for r in of_kind}):
+                name = kind.workload if workers == kind.workers else f"{kind.workload}_{workers}"
                 title = f"{kind.workload}: {kind.title.format(f'{workers:,}')}"
                 if wire:
+                    name += "_" + result_files.slug(wire.rpartition(", ")[2])
                     title += f"; {wire}"
                 shown = [r for r in of_kind if r.get("asked_workers", kind.workers) == workers]
-                yield title, kind, shown
+                yield name, title, kind, shown
 
 
-def tables(runs: Sequence[dict]) -> str:
-    return "\n\n".join(
-        f"### {title}\n\n{table(kind, shown)}"
-        for title, kind, shown in sections(with_ratios(runs))
-    )
+def tables(runs: Sequence[dict]) -> dict[str, tuple[str, list[list[str]]]]:
+    """By name: the title and the rows of each table."""
+    return {
+        name: (title, table(kind, shown))
+        for name, title, kind, shown in sections(with_ratios(runs))
+    }
