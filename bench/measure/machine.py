@@ -45,6 +45,13 @@ def describe() -> dict:
     }
 
 
+def in_words(described: dict, load_before: float) -> str:
+    return (
+        f"{described['processors']} processors ({described['processor']}), {described['memory_gb']} GB,"
+        f" {described['system']}, kernel {described['kernel']}; load before: {load_before:g}"
+    )
+
+
 def _match(pattern: str, file: str) -> str:
     found = re.search(pattern, (SOURCES / file).read_text())
     return found[1] if found else "?"

@@ -78,12 +78,11 @@ class Results:
 
     def quoted(self, tables: dict[str, result_files.Rows], values: dict[str, float]) -> dict:
         """What pages quote of it."""
-        data, m = self.data, self.data["machine"]
+        data = self.data
         found = {
             "taken": data["taken"],
             "commit": data["versions"]["colock"],
-            "machine": f"{m['processors']} processors ({m['processor']}), {m['memory_gb']} GB, {m['system']},"
-            f" kernel {m['kernel']}; load before: {data['load_before']:g}",
+            "machine": machine.in_words(data["machine"], data["load_before"]),
             "command": data["command"],
             "versions": {name: text for name, text in data["versions"].items() if name != "colock"},
             "values": values,
