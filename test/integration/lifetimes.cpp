@@ -24,8 +24,12 @@ BOOST_AUTO_TEST_CASE(context_destroyed_with_all_pending)
             owner const me;
             hold first = co_await of_a.acquire({.as = me});
             hold again = co_await of_a.acquire({.as = me});
-            auto wait = [&]() -> asio::awaitable<void> { co_await of_b.acquire(); };
-            auto behind = [&]() -> asio::awaitable<void> { co_await of_a.acquire(); };
+            auto wait = [&]() -> asio::awaitable<void> {
+                hold const got = co_await of_b.acquire();
+            };
+            auto behind = [&]() -> asio::awaitable<void> {
+                hold const got = co_await of_a.acquire();
+            };
             auto watch = [&]() -> asio::awaitable<void> { co_await first.lost(); };
             tasks all{at.context()};
             all.start(wait);

@@ -37,7 +37,7 @@ asio::awaitable<void> take(colock::client& redis, std::string first, std::string
         is_held = co_await std::move(asking);
     }
     auto waiting = other.acquire({.as = who}, asio::deferred);
-    co_await std::move(waiting);
+    colock::hold const got = co_await std::move(waiting);
 }
 
 }  // namespace
