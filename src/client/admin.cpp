@@ -3,7 +3,7 @@
 #include "core/query.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/names.hpp"
-#include "locks/protocols.hpp"
+#include "locks/lock_table.hpp"
 #include "redis/any_command.hpp"
 #include "redis/link_settings.hpp"
 #include <colock/admin.hpp>
@@ -65,7 +65,7 @@ void release_of(
     auto const wrong = check_name(*inside, name);
     auto const& prefix = inside->settings().key_prefix;
     auto const key = inside->key_of(std::move(name));
-    auto const& how = protocol_of(kind_of(as));
+    auto const& how = traits_of(kind_of(as));
     script_call::request about{
         how.script.release,
         how.queue_keys(key, prefix),

@@ -14,10 +14,10 @@ namespace {
 
 /// A request that takes nothing: the first caller asks it for all that are waiting. A caller that
 /// comes later may know of a message that the answer does not include yet.
-class zero_reached final : public permit_queue::protocol {
+class zero_reached final : public permit_queue::policy {
 public:
     zero_reached(core& inside, std::string const& name)
-        : protocol{inside, name, &decide::latch_channel}
+        : policy{inside, name, &decide::latch_channel}
     {}
 
     void begin(waiter const&) override {}
@@ -42,7 +42,7 @@ public:
         return first.attempts != 0;
     }
 
-    void give(permit_queue& from, time_point) override
+    void hand_out(permit_queue& from, time_point) override
     {
         while (!from.is_empty() && from.first().attempts != 0)
             from.take_first()->grant();

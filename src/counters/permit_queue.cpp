@@ -8,11 +8,11 @@
 namespace colock {
 
 permit_queue::permit_queue(
-    core& inside, state_kind kind, std::string name, std::unique_ptr<protocol> how
+    core& inside, state_kind kind, std::string name, std::unique_ptr<policy> how
 )
     : wait_queue{inside, kind, std::move(name)}
-    , protocol_{std::move(how)}
-    , wait_{inside, *this, protocol_->has_list(), wake_, [this](std::string_view) { on_message(); }}
+    , policy_{std::move(how)}
+    , wait_{inside, *this, policy_->has_list(), wake_, [this](std::string_view) { on_message(); }}
     , sleep_{[this] { wake(); }}
     , sending_{inside}
 {}
@@ -23,7 +23,7 @@ void permit_queue::admit(std::shared_ptr<waiter> const& who)
 {
     arrive(*who);
     bool const comes_after = who->once && sleeping_ && !is_empty();
-    if (comes_after && !protocol_->asks_for_all()) {
+    if (comes_after && !policy_->asks_for_all()) {
         who->give_up();
         return;
     }
@@ -31,12 +31,12 @@ void permit_queue::admit(std::shared_ptr<waiter> const& who)
     join(who);
     // Last, because it may end the calls at once, and with the last of them this queue.
     // A call with a limit may end before the message that was lost is made up for.
-    bool const needs_answer = protocol_->asks_for_all() && (who->once || who->wait);
+    bool const needs_answer = policy_->asks_for_all() && (who->once || who->wait);
     if (!contending_)
         contend();
     else if (sleeping_ && (needs_answer || first_knows_more))
         wake();
-    else if (next_action() == action::give)
+    else if (next_action() == action::hand_out)
         ask_for_next();
 }
 
@@ -86,7 +86,7 @@ void permit_queue::count_attempt()
 {
     for (waiter& who : queue_) {
         ++who.attempts;
-        if (!protocol_->asks_for_all())
+        if (!policy_->asks_for_all())
             return;
     }
 }
@@ -95,7 +95,7 @@ void permit_queue::count_attempt()
 void permit_queue::send_away_who_tried_once()
 {
     send_away_who_tries_once([this](waiter const& who) {
-        return who.attempts != 0 || !protocol_->asks_for_all();
+        return who.attempts != 0 || !policy_->asks_for_all();
     });
 }
 
@@ -110,16 +110,16 @@ void permit_queue::on_reached()
 std::string permit_queue::entry() const
 {
     return request_.is_listed()
-        ? decide::list_entry(core_.field(protocol_->number()), protocol_->wanted())
+        ? decide::list_entry(core_.field(policy_->number()), policy_->wanted())
         : std::string{};
 }
 
 permit_queue::action permit_queue::decide_next()
 {
     auto const found = next_action();
-    if (found == action::give || !is_expired())
+    if (found == action::hand_out || !is_expired())
         return found;
-    if (protocol_->may_be_out_for_good())
+    if (policy_->may_be_out_for_good())
         note_unreturned(error::unavailable);
     request_.run_out();
     return next_action();
@@ -128,14 +128,14 @@ permit_queue::action permit_queue::decide_next()
 permit_queue::action permit_queue::next_action()
 {
     bool const waited_for = !is_empty();
-    bool const fits = waited_for && protocol_->fits(first(), request_) &&
-        (!request_.is_taken() || protocol_->asks_for_all() || has_.covers(first().wants));
+    bool const fits = waited_for && policy_->fits(first(), request_) &&
+        (!request_.is_taken() || policy_->asks_for_all() || has_.covers(first().wants));
     return request_.next(waited_for, fits);
 }
 
 void permit_queue::note_unreturned(error_code why)
 {
-    std::string_view const until = protocol_->may_be_out_for_good()
+    std::string_view const until = policy_->may_be_out_for_good()
         ? ", which may be out for good"
         : ", which are out until their leases end";
     core_.note_unreleased("of permits of " + name() + std::string{until}, why);
@@ -144,7 +144,7 @@ void permit_queue::note_unreturned(error_code why)
 // Those at the server win, and nobody else tells of them.
 void permit_queue::tell_others(std::int64_t permits)
 {
-    auto const here = std::to_string(protocol_->total());
+    auto const here = std::to_string(policy_->total());
     bool const is_sure = kind() == state_kind::permit_semaphore;
     core_.log_once(log_level::warning, "permits of " + name(), [&] {
         return "permits of " + name() + ": this program says " + here + ", but Redis has " +
@@ -172,19 +172,19 @@ std::optional<script_call::request> permit_queue::script_for(action next)
     calls_ = core_.last_arrival();
     undoing_ = next == action::undo;
     if (undoing_)
-        return protocol_->undo(entry());
+        return policy_->undo(entry());
     if (next == action::begin)
-        protocol_->begin(first());
-    protocol_->set_total(first().total);
+        policy_->begin(first());
+    policy_->set_total(first().total);
     count_attempt();
     asked_at_ = core_.mailbox().of(slot());
-    is_named_ = protocol_->has_list() && !first().once && asked_at_.is_live;
+    is_named_ = policy_->has_list() && !first().once && asked_at_.is_live;
     if (is_named_)
         request_.lists();
     auto since = is_named_ ? std::to_string(wait_.place.since()) : std::string{wait_place::none};
     if (first().once || asked_at_.is_refused)
         since.clear();
-    return protocol_->ask({std::move(since), entry()});
+    return policy_->ask({std::move(since), entry()});
 }
 
 // Each pass of the loop asks the server once for the first in the queue, or gives back what nobody
@@ -194,8 +194,8 @@ strand_task permit_queue::contend()
     core::activity const contending{core_};
     contending_ = true;
     for (auto next = decide_next(); next != action::none; next = decide_next()) {
-        if (next == action::give) {
-            protocol_->give(*this, std::exchange(request_, {}).sent());
+        if (next == action::hand_out) {
+            policy_->hand_out(*this, std::exchange(request_, {}).sent());
             continue;
         }
         auto what = script_for(next);
@@ -227,7 +227,7 @@ strand_task permit_queue::contend()
 // back, and a repeat may find its work done.
 void permit_queue::ask_copies(step& call, action which) const
 {
-    if (protocol_->asks_for_all())
+    if (policy_->asks_for_all())
         return;
     if (which == action::undo && !request_.wanted().is_none())
         core_.ask_copies(call, request_.wanted(), core_.settings().lease);
@@ -245,7 +245,7 @@ void permit_queue::end_contending()
 
 bool permit_queue::conclude_request(answer const& got, decide::copies const& wanted)
 {
-    auto const read = protocol_->read(got.value);
+    auto const read = policy_->read(got.value);
     auto const is = decide::judge(got, read);
     note_answer(is, got, wanted);
     request_.want(wanted);
@@ -254,7 +254,7 @@ bool permit_queue::conclude_request(answer const& got, decide::copies const& wan
     if (got.what == answer::kind::replied && read.permits)
         tell_others(*read.permits);
     if (is.may_stand)
-        request_.may_stand(is, got.sent, protocol_->open_until(request_, got.sent));
+        request_.may_stand(is, got.sent, policy_->open_until(request_, got.sent));
     switch (is.what) {
     case decide::outcome::kind::withdrawn:
     case decide::outcome::kind::pause:
@@ -268,9 +268,9 @@ bool permit_queue::conclude_request(answer const& got, decide::copies const& wan
         break;
     case decide::outcome::kind::granted: wait_.place.over(); break;
     case decide::outcome::kind::refused:
-        request_.refused(protocol_->may_be_out_for_good());
+        request_.refused(policy_->may_be_out_for_good());
         if (request_.is_open())  // it has not run until now
-            request_.may_stand_until(protocol_->open_until({}, got.sent));
+            request_.may_stand_until(policy_->open_until({}, got.sent));
         return on_refused(read);
     }
     return false;
@@ -308,7 +308,7 @@ bool permit_queue::on_refused(decide::acquire_answer const& refused)
 {
     // The refusal is about the caller that it was requested for. A caller that has become the first
     // since may want less, and a common request may have changed since: then ask again.
-    bool const for_all = protocol_->asks_for_all();
+    bool const for_all = policy_->asks_for_all();
     if (!for_all && !is_empty() && first().attempts == 0)
         return false;
     send_away_who_tried_once();
@@ -316,13 +316,13 @@ bool permit_queue::on_refused(decide::acquire_answer const& refused)
         return false;
     if (first().attempts == 1)
         first().tell_waiting(milliseconds{refused.pttl});
-    if (refused.is_absent && protocol_->total() == 0 && first().total != 0)
+    if (refused.is_absent && policy_->total() == 0 && first().total != 0)
         return false;  // it has been said since
     if (refused.is_absent)
         tell_absent();
     else
         is_told_absent_ = false;
-    if (wait_.place.refused(refused, is_named_, asked_at_, [this] { return protocol_->channel(); }))
+    if (wait_.place.refused(refused, is_named_, asked_at_, [this] { return policy_->channel(); }))
         return false;
     wait_.expect(refused.pttl);
     return sleep(wait_.next());

@@ -29,18 +29,18 @@ class permit_queue final : public wait_queue {
 public:
     /// How to get a permit: the difference between semaphores and latches. A latch gives permits to
     /// all at once, when its count is zero.
-    class protocol {
+    class policy {
     public:
         using channel_of = std::string (*)(std::string_view name, std::string_view prefix);
 
-        protocol(core& inside, std::string name, channel_of which)
+        policy(core& inside, std::string name, channel_of which)
             : core_{inside}
             , name_{std::move(name)}
             , channel_of_{which}
         {}
-        protocol(protocol const&) = delete;
-        protocol& operator=(protocol const&) = delete;
-        virtual ~protocol() = default;
+        policy(policy const&) = delete;
+        policy& operator=(policy const&) = delete;
+        virtual ~policy() = default;
 
         /// The channel for messages about a change.
         std::string channel() const { return channel_of_(name_, core_.settings().key_prefix); }
@@ -87,7 +87,7 @@ public:
 
         /// Grants the permits of the request of `sent`: takes at least the first waiter from the
         /// queue.
-        virtual void give(permit_queue&, time_point sent) = 0;
+        virtual void hand_out(permit_queue&, time_point sent) = 0;
 
         /// The script that undoes the open request, and gives up its place; nothing if the request
         /// takes nothing.
@@ -105,12 +105,12 @@ public:
         channel_of channel_of_;
     };
 
-    permit_queue(core& inside, state_kind, std::string name, std::unique_ptr<protocol> how);
+    permit_queue(core& inside, state_kind, std::string name, std::unique_ptr<policy> how);
     ~permit_queue() override;
 
     void admit(std::shared_ptr<waiter> const&) override;
 
-    // ---- For the protocol ----------------------------------------------------------------------
+    // ---- For the policy ----------------------------------------------------------------------
 
     using wait_queue::first;
     using wait_queue::is_empty;
@@ -125,12 +125,13 @@ public:
     bool awaits_message() const noexcept override { return sleeping_ && wait_.place.can_be_told(); }
     void on_turn(std::uint64_t number, std::uint64_t) override
     {
-        if (contending_ && protocol_->number() == number)
+        if (contending_ && policy_->number() == number)
             wake();
     }
     void on_mailbox() override
     {
-        if (sleeping_ && wait_.place.is_out_of_date() && core_.mailbox().of(slot()).is_settled())
+        if (sleeping_ && wait_.place.take_mailbox_change() &&
+            core_.mailbox().of(slot()).is_settled())
             wake();
     }
     void end_waiters(error_code) override;
@@ -164,7 +165,7 @@ private:
 
     void on_message();
 
-    std::unique_ptr<protocol> protocol_;
+    std::unique_ptr<policy> policy_;
     decide::open_request request_;
     event<bool> wake_;
     permit_wait wait_;

@@ -26,10 +26,10 @@ constexpr std::int64_t most_at_once = 1'000;
 
 /// A request takes permits with ids of their own, so a repeat finds those ids. Permits that nobody
 /// wants any more are released by their ids.
-class ids_taken final : public permit_queue::protocol {
+class ids_taken final : public permit_queue::policy {
 public:
     ids_taken(core& inside, std::string const& name)
-        : protocol{inside, name, &decide::semaphore_channel}
+        : policy{inside, name, &decide::semaphore_channel}
         , leases_{decide::permit_leases(name, inside.settings().key_prefix)}
     {}
 
@@ -84,7 +84,7 @@ public:
              decide::is_fresh(clock::now(), open.sent(), lease_, clock::resumed()));
     }
 
-    void give(permit_queue& from, time_point sent) override
+    void hand_out(permit_queue& from, time_point sent) override
     {
         auto const first = from.take_first();
         std::vector<waiter::held_permit> permits;
@@ -92,7 +92,7 @@ public:
             auto const number = first_number_ + static_cast<std::uint64_t>(i);
             auto held = first->make_hold();
             auto const made = make_recycled<ownership>(
-                core_, nullptr, colock::protocol::of_permits(), name_, number, first->who
+                core_, nullptr, lock_traits::of_permits(), name_, number, first->who
             );
             made->begin(held, {sent, first->lease, first->lease, {}, from.replicas()});
             permits.push_back(

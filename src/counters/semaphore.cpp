@@ -15,10 +15,10 @@ namespace {
 
 /// A request takes some permits, and the server keeps its number, so a repeat takes them only once.
 /// A request that nobody wants any more is undone by its number.
-class permits_taken final : public permit_queue::protocol {
+class permits_taken final : public permit_queue::policy {
 public:
     permits_taken(core& inside, std::string const& name)
-        : protocol{inside, name, &decide::semaphore_channel}
+        : policy{inside, name, &decide::semaphore_channel}
         , record_{
               decide::request_record(name, inside.uuid() + ":take", inside.settings().key_prefix)}
     {}
@@ -66,7 +66,7 @@ public:
         return first.permits == permits_;
     }
 
-    void give(permit_queue& from, time_point) override
+    void hand_out(permit_queue& from, time_point) override
     {
         auto const first = from.take_first();
         first->tell_acquired();

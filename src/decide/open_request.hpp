@@ -33,11 +33,11 @@ struct proven_grant {
 class open_request {
 public:
     enum class action {
-        none,   ///< nobody waits, nothing is open
-        begin,  ///< send a new request
-        again,  ///< send the open one again: its answer was lost, or it stands in the wait list
-        give,   ///< it has taken, and the first in the queue wants the same
-        undo    ///< give back what it may have taken
+        none,      ///< nobody waits, nothing is open
+        begin,     ///< send a new request
+        again,     ///< send the open one again: its answer was lost, or it stands in the wait list
+        hand_out,  ///< it has taken, and the first in the queue wants the same
+        undo       ///< give back what it may have taken
     };
 
     open_request() = default;
@@ -50,7 +50,7 @@ public:
             return waited_for ? action::begin : action::none;
         if (undoing_ || !waited_for || !fits)
             return action::undo;
-        return is_taken() ? action::give : action::again;
+        return is_taken() ? action::hand_out : action::again;
     }
 
     /// Another field is requested. `others`: steps of it that may still run; it may exist `until`.
@@ -127,7 +127,7 @@ public:
     }
 
     enum class use {
-        give,       ///< at least half of its validity is left
+        hand_out,   ///< at least half of its validity is left
         ask_again,  ///< too late: the same field is acquired again, which renews it
         give_back   ///< the server or the network is always that late: others have their chance
     };
@@ -140,7 +140,7 @@ public:
         if (!is_fresh_until(now, valid_until(got.sent, got.sure), got.lease, resumed))
             return std::exchange(was_late_, true) ? use::give_back : use::ask_again;
         was_late_ = false;
-        return use::give;
+        return use::hand_out;
     }
 
     /// It is sent, and these copies are to have what it takes. Until it is closed they may.

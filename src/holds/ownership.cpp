@@ -26,7 +26,7 @@ void warn_of_copies(server_field const& of, error_code why)
 ownership::ownership(
     core& inside,
     ownership_listener* of,
-    protocol const& how,
+    lock_traits const& how,
     std::string_view name,
     std::uint64_t number,
     owner const& who

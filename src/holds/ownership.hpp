@@ -13,9 +13,9 @@
 #include "holds/hold_registry.hpp"
 #include "holds/hold_state.hpp"
 #include "holds/hold_target.hpp"
+#include "holds/lock_traits.hpp"
 #include "holds/loss_notice.hpp"
 #include "holds/ownership_listener.hpp"
-#include "holds/protocol.hpp"
 #include "holds/server_field.hpp"
 #include "holds/settlement.hpp"
 #include "holds/watchdog.hpp"
@@ -57,7 +57,7 @@ public:
     ownership(
         core& inside,
         ownership_listener* of,
-        protocol const& how,
+        lock_traits const& how,
         std::string_view name,
         std::uint64_t number,
         owner const& who
@@ -73,7 +73,7 @@ public:
     /// Holds that enter from now on get this token: it is a part of a red lock, which has another
     /// one.
     void set_token(std::uint64_t token) noexcept { token_ = token; }
-    protocol const& how() const noexcept { return field_.how(); }
+    lock_traits const& how() const noexcept { return field_.how(); }
     time_point server_until() const noexcept { return server_.until(); }
 
     /// The copies that may have it.

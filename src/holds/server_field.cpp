@@ -7,7 +7,7 @@
 namespace colock {
 
 server_field::server_field(
-    core& inside, protocol const& how, std::string_view name, std::uint64_t number
+    core& inside, lock_traits const& how, std::string_view name, std::uint64_t number
 )
     : core_{inside}
     , how_{how}

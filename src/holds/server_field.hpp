@@ -2,7 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/script_texts.hpp"
-#include "holds/protocol.hpp"
+#include "holds/lock_traits.hpp"
 #include <colock/detail/initiate.hpp>
 
 #include <cstddef>
@@ -19,10 +19,10 @@ using detail::core;
 /// among the leases of its semaphore. Writes its part of a script call.
 class server_field {
 public:
-    server_field(core&, protocol const&, std::string_view name, std::uint64_t number);
+    server_field(core&, lock_traits const&, std::string_view name, std::uint64_t number);
 
     core& inside() const noexcept { return core_; }
-    protocol const& how() const noexcept { return how_; }
+    lock_traits const& how() const noexcept { return how_; }
     std::string const& name() const noexcept { return name_; }
     std::uint64_t number() const noexcept { return number_; }
     unsigned slot() const noexcept { return slot_; }
@@ -52,7 +52,7 @@ private:
     void write_id(script_texts&) const;
 
     core& core_;
-    protocol const& how_;
+    lock_traits const& how_;
     std::string name_;
     std::uint64_t number_;
     unsigned slot_;

@@ -10,7 +10,7 @@
 #include "decide/outcome.hpp"
 #include "holds/ownership.hpp"
 #include "locks/exclusive_lock.hpp"
-#include "locks/protocols.hpp"
+#include "locks/lock_table.hpp"
 #include "waiting/wait_queue.hpp"
 #include <colock/claim.hpp>
 #include <colock/client.hpp>
@@ -32,7 +32,7 @@ namespace {
 class adoption final : public wait_queue {
 public:
     /// `key`: under which the client finds it.
-    adoption(core&, protocol const&, std::string key, std::string lock, std::string field);
+    adoption(core&, lock_traits const&, std::string key, std::string lock, std::string field);
 
     void admit(std::shared_ptr<waiter> const&) override;
 
@@ -48,7 +48,7 @@ private:
     void give_back();
     void on_left(waiter&, bool was_first) override;
 
-    protocol const& how_;
+    lock_traits const& how_;
     std::string lock_;
     std::string field_;             ///< of the claim
     decide::open_request request_;  ///< with the number of the ownership that it becomes
@@ -86,7 +86,7 @@ struct adoption::request : script_call {
 };
 
 adoption::adoption(
-    core& inside, protocol const& how, std::string key, std::string lock, std::string field
+    core& inside, lock_traits const& how, std::string key, std::string lock, std::string field
 )
     : wait_queue{inside, state_kind::adoption, std::move(key), decide::slot_of(lock)}
     , how_{how}
@@ -152,7 +152,7 @@ void adoption::on_moved(std::uint64_t token, decide::proven_grant const& proven)
         give_back();
         dismiss(first(), error::unavailable);
         break;
-    case decide::open_request::use::give: {
+    case decide::open_request::use::hand_out: {
         auto const who = take_first();
         auto const make = [&] { return make_recycled<exclusive_lock>(core_, how_, lock_); };
         find_or_make<exclusive_lock>(core_.keyed_states(), state_of(how_.kind), lock_, make)
@@ -183,9 +183,9 @@ namespace detail {
 namespace {
 
 /// The kind of lock that a claim names; nothing if it can't be adopted.
-protocol const* kind_of(claim const& what) noexcept
+lock_traits const* kind_of(claim const& what) noexcept
 {
-    for (auto const& how : lock_protocols())
+    for (auto const& how : all_lock_traits())
         if (how.may_be_taken_over && what.kind == word_of(colock::state_of(how.kind)))
             return &how;
     return nullptr;

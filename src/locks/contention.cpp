@@ -18,7 +18,7 @@ constexpr milliseconds memory{100};
 contention::contention(
     core& inside,
     keyed_state const& lock,
-    protocol const& how,
+    lock_traits const& how,
     event<bool>& wake,
     std::function<std::uint64_t()> number,
     std::function<void()> on_alarm
@@ -67,7 +67,7 @@ void contention::hear(time_point when)
 void contention::on_mailbox()
 {
     auto const now = core_.mailbox().of(slot());
-    if (!is_sleeping() || !place.is_out_of_date())
+    if (!is_sleeping() || !place.take_mailbox_change())
         return;
     if (now.is_live && place.stands()) {
         look_soon();

@@ -5,7 +5,7 @@
 #include "decide/alarm_queue.hpp"
 #include "decide/courtesy.hpp"
 #include "decide/token_block.hpp"
-#include "holds/protocol.hpp"
+#include "holds/lock_traits.hpp"
 #include "locks/poller.hpp"
 #include "waiting/wait_place.hpp"
 
@@ -26,7 +26,7 @@ public:
     contention(
         core&,
         keyed_state const& lock,
-        protocol const&,
+        lock_traits const&,
         event<bool>& wake,
         std::function<std::uint64_t()> number,
         std::function<void()> on_alarm
@@ -104,7 +104,7 @@ private:
     void hear(time_point when);
 
     core& core_;
-    protocol const& how_;
+    lock_traits const& how_;
     event<bool>& wake_;
     std::function<std::uint64_t()> number_;
     decide::courtesy courtesy_;

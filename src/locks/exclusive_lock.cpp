@@ -9,7 +9,7 @@
 
 namespace colock {
 
-exclusive_lock::exclusive_lock(core& inside, protocol const& how, std::string of)
+exclusive_lock::exclusive_lock(core& inside, lock_traits const& how, std::string of)
     : wait_queue{inside, state_of(how.kind), std::move(of)}
     , how_{how}
 {}
@@ -43,7 +43,7 @@ void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
 
 // ---- The ownership -----------------------------------------------------------------------------
 
-void exclusive_lock::give(grant const& what)
+void exclusive_lock::hand_out(grant const& what)
 {
     if (since_ == time_point{})
         since_ = clock::now();

@@ -5,9 +5,9 @@
 #include "decide/handover.hpp"
 #include "decide/open_request.hpp"
 #include "decide/reply.hpp"
+#include "holds/lock_traits.hpp"
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
-#include "holds/protocol.hpp"
 #include "locks/contention.hpp"
 #include "locks/re_entry.hpp"
 #include "redis/transport.hpp"
@@ -24,7 +24,7 @@ namespace colock {
 /// and the one attempt that is under way for the first of them.
 class exclusive_lock : public wait_queue, public ownership_listener {
 public:
-    exclusive_lock(core& inside, protocol const&, std::string name);
+    exclusive_lock(core& inside, lock_traits const&, std::string name);
     ~exclusive_lock() override;
 
     /// The state of this lock; nothing if there is none.
@@ -115,7 +115,7 @@ protected:
     bool ask_unless_told();
 
 private:
-    struct attempt;
+    struct request;
 
     /// Asks the server for the head of the queue, with one attempt at a time.
     class asker : public recycled {
@@ -145,7 +145,7 @@ private:
         std::uint64_t number() const noexcept { return request_.number(); }
 
     private:
-        friend struct attempt;
+        friend struct request;
 
         bool has_to_wait();
         void begin();
@@ -156,10 +156,10 @@ private:
         std::uint64_t followers() const noexcept;
 
         // True if it has to sleep.
-        bool judge(attempt const&, answer const&);
-        bool on_refused(attempt const&, decide::acquire_answer const&);
+        bool judge(request const&, answer const&);
+        bool on_refused(request const&, decide::acquire_answer const&);
 
-        void on_granted(attempt const&, decide::acquire_answer const&, decide::proven_grant const&);
+        void on_granted(request const&, decide::acquire_answer const&, decide::proven_grant const&);
         void on_unsynced(error_code why);
         void pause_between_tries(std::int64_t pttl);
         void give_back();
@@ -236,7 +236,7 @@ private:
         std::uint64_t tokens;
         decide::proven_grant proven;
     };
-    void give(grant const&);
+    void hand_out(grant const&);
     void begin(waiter&, hold_ptr const& taken, grant const&);
 
     hold_ptr make_hold(waiter const&, std::uint64_t only_token);
@@ -250,7 +250,7 @@ private:
             asker_->on_head_left();
     }
 
-    protocol const& how_;
+    lock_traits const& how_;
     std::shared_ptr<ownership> ownership_;
     time_point since_{};                      ///< the tenure's first grant
     std::unique_ptr<asker> asker_;            ///< while somebody waits, or there is contention

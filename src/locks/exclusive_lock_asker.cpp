@@ -16,8 +16,8 @@
 namespace colock {
 
 /// One acquire script, with the texts that it refers to.
-struct exclusive_lock::attempt {
-    attempt(exclusive_lock& of, asker& by)
+struct exclusive_lock::request {
+    request(exclusive_lock& of, asker& by)
         : calls{of.core_.last_arrival()}
         , lease{of.first().lease}
         , tokens{by.tokens_to_ask()}
@@ -43,8 +43,8 @@ struct exclusive_lock::attempt {
         call.repeats = by.request_.is_open();
         by.request_.want(call.wants);
     }
-    attempt(attempt const&) = delete;
-    attempt& operator=(attempt const&) = delete;
+    request(request const&) = delete;
+    request& operator=(request const&) = delete;
 
     std::uint64_t calls;  ///< the last one that it is for
     milliseconds lease;
@@ -72,7 +72,7 @@ strand_task exclusive_lock::asker::run()
         }
         if (request_.number() == 0)
             request_.begin(of_.core_.next_number());
-        attempt now{of_, *this};
+        request now{of_, *this};
         begin();
         answer const got = co_await sending_.send(now.call);
         if (judge(now, got)) {
@@ -210,7 +210,7 @@ void exclusive_lock::asker::take_over(ownership const& from)
     request_.want(from.copies());
 }
 
-bool exclusive_lock::asker::judge(attempt const& asked, answer const& got)
+bool exclusive_lock::asker::judge(request const& asked, answer const& got)
 {
     auto const read = decide::read_acquire(got.value, asked.tokens > 1);
     auto const is = decide::judge(got, read, asked.call.alone);
@@ -236,7 +236,7 @@ bool exclusive_lock::asker::judge(attempt const& asked, answer const& got)
 // If nobody is left, the loop gives the grant back. If the head has left, and the next waiter wants
 // another lease or more copies, the same field is acquired again, which sets it.
 void exclusive_lock::asker::on_granted(
-    attempt const& asked, decide::acquire_answer const& read, decide::proven_grant const& proven
+    request const& asked, decide::acquire_answer const& read, decide::proven_grant const& proven
 )
 {
     if (of_.is_empty() || of_.first().lease != asked.lease ||
@@ -245,9 +245,9 @@ void exclusive_lock::asker::on_granted(
     switch (request_.use_of_grant(clock::now(), proven, clock::resumed())) {
     case decide::open_request::use::ask_again: break;
     case decide::open_request::use::give_back: give_back(); break;
-    case decide::open_request::use::give:
+    case decide::open_request::use::hand_out:
         auto const tokens = read.is_one_token ? 1 : asked.tokens;
-        of_.give({request_.close(), read.last_token, tokens, proven});
+        of_.hand_out({request_.close(), read.last_token, tokens, proven});
     }
 }
 
@@ -259,7 +259,7 @@ void exclusive_lock::asker::on_unsynced(error_code why)
         of_.dismiss(of_.first(), why);
 }
 
-bool exclusive_lock::asker::on_refused(attempt const& asked, decide::acquire_answer const& got)
+bool exclusive_lock::asker::on_refused(request const& asked, decide::acquire_answer const& got)
 {
     if (!request_.is_listed())
         request_.close();

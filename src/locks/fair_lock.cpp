@@ -10,7 +10,7 @@
 
 namespace colock {
 
-fair_lock_state::fair_lock_state(core& inside, protocol const& how, std::string of)
+fair_lock_state::fair_lock_state(core& inside, lock_traits const& how, std::string of)
     : wait_queue{inside, state_of(lock_kind::fair), std::move(of)}
     , how_{how}
     , keys_{name(), core_.settings().key_prefix}
@@ -94,7 +94,7 @@ void fair_lock_state::unregister_if_idle()
 
 // ---- What was granted --------------------------------------------------------------------------
 
-void fair_lock_state::give(
+void fair_lock_state::hand_out(
     waiter& waiting, std::uint64_t number, std::uint64_t token, decide::proven_grant const& proven
 )
 {

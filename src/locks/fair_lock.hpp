@@ -6,9 +6,9 @@
 #include "decide/alarm_queue.hpp"
 #include "decide/names.hpp"
 #include "decide/open_request.hpp"
+#include "holds/lock_traits.hpp"
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
-#include "holds/protocol.hpp"
 #include "locks/heartbeat.hpp"
 #include "waiting/wait_queue.hpp"
 
@@ -25,7 +25,7 @@ class fair_lock_state final : public wait_queue, public ownership_listener {
 public:
     class asker;
 
-    fair_lock_state(core& inside, protocol const&, std::string name);
+    fair_lock_state(core& inside, lock_traits const&, std::string name);
     ~fair_lock_state() override;
 
     decide::fair_keys const& keys() const noexcept { return keys_; }
@@ -40,7 +40,7 @@ public:
     // ---- For the askers ------------------------------------------------------------------------
 
     /// The server has granted it.
-    void give(waiter&, std::uint64_t number, std::uint64_t token, decide::proven_grant const&);
+    void hand_out(waiter&, std::uint64_t number, std::uint64_t token, decide::proven_grant const&);
 
     /// Gives back what may exist in Redis until then and nobody wants: a place, or the lock.
     void give_back(std::uint64_t number, time_point until, decide::copies const& wanted = {});
@@ -78,7 +78,7 @@ private:
     void unregister_if_idle();
     asker* first_to_ask() const noexcept;
 
-    protocol const& how_;
+    lock_traits const& how_;
     decide::fair_keys keys_;
     std::string channel_;  ///< of the lock; the channel of each waiter begins with it
     std::list<std::shared_ptr<asker>> waiters_;  ///< in order of arrival

@@ -135,12 +135,12 @@ void fair_lock_state::asker::on_granted(std::uint64_t token, decide::proven_gran
     switch (request_.use_of_grant(clock::now(), proven, clock::resumed())) {
     case decide::open_request::use::ask_again: return;
     case decide::open_request::use::give_back: begin_anew(); return;
-    case decide::open_request::use::give: break;
+    case decide::open_request::use::hand_out: break;
     }
     has_ticket_ = false;
     auto& granted = *who_;
     detach();
-    lock_.give(granted, request_.close(), token, proven);
+    lock_.hand_out(granted, request_.close(), token, proven);
 }
 
 // The grant is given back, and the waiter begins at the end of the queue.

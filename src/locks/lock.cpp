@@ -3,7 +3,7 @@
 #include "core/query.hpp"
 #include "decide/names.hpp"
 #include "holds/ownership.hpp"
-#include "locks/protocols.hpp"
+#include "locks/lock_table.hpp"
 #include "waiting/wait_queue.hpp"
 #include <colock/fenced_lock.hpp>
 #include <colock/lock.hpp>
@@ -38,7 +38,7 @@ std::shared_ptr<ownership> held_by(
 }
 
 /// Whether the waiter would wait for its own owner.
-bool waits_for_itself(protocol const& how, waiter const& who)
+bool waits_for_itself(lock_traits const& how, waiter const& who)
 {
     if (!who.shared_owner)
         return false;
@@ -55,7 +55,7 @@ bool waits_for_itself(protocol const& how, waiter const& who)
 
 void admit(std::shared_ptr<waiter> const& who)
 {
-    auto const& how = protocol_of(static_cast<lock_kind>(who->kind));
+    auto const& how = traits_of(static_cast<lock_kind>(who->kind));
     if (waits_for_itself(how, *who))
         return who->fail(error::would_deadlock);
     auto const make = [&] { return how.make_state(*who->inside, how, who->name); };
@@ -83,7 +83,7 @@ error_code check_lock(
     core const& inside, lock_id const& id, acquire_options const& options
 ) noexcept
 {
-    bool const is_shared = protocol_of(id.kind).has_leases;
+    bool const is_shared = traits_of(id.kind).has_leases;
     return is_shared && options.at_least != milliseconds{0} ? error_code{error::invalid_argument}
                                                             : check(inside, id, options);
 }
@@ -98,7 +98,7 @@ error_code read_flag(answer const& got, bool& flag) noexcept
 /// Reads whether a lock of this kind is held.
 query<bool>::reader locked_as(lock_kind kind)
 {
-    return [held = protocol_of(kind).held](answer const& from, bool& locked) {
+    return [held = traits_of(kind).held](answer const& from, bool& locked) {
         auto const got = decide::read_inspect(from.value);
         locked = got.*held;
         return got.well_formed ? error_code{} : error_code{error::bad_reply};
@@ -117,8 +117,8 @@ error_code read_lease(answer const& from, std::optional<milliseconds>& lease) no
 /// but a read-write lock is another thing, and a force of its readers leaves its writer.
 void tell_taken_away(core& inside, lock_id const& id, time_point sent)
 {
-    auto const& forced = protocol_of(id.kind);
-    for (auto const& other : lock_protocols()) {
+    auto const& forced = traits_of(id.kind);
+    for (auto const& other : all_lock_traits()) {
         bool const is_hit =
             forced.is_side() == other.is_side() && (!forced.has_leases || other.kind == id.kind);
         if (auto* const queue = is_hit ? find(inside, other.kind, id.name) : nullptr)
@@ -130,7 +130,7 @@ void tell_taken_away(core& inside, lock_id const& id, time_point sent)
 script_call::request force_request(lock_id const& id, core const& inside)
 {
     auto const& prefix = inside.settings().key_prefix;
-    auto const& how = protocol_of(id.kind);
+    auto const& how = traits_of(id.kind);
     script_call::request about{
         how.script.force, how.queue_keys(id.name, prefix), {how.channel(id.name, prefix)}, true};
     about.keys.insert(about.keys.begin(), id.name);

@@ -7,7 +7,7 @@
 #include "core/subscription_manager.hpp"
 #include "decide/heard_events.hpp"
 #include "decide/names.hpp"
-#include "locks/protocols.hpp"
+#include "locks/lock_table.hpp"
 #include <colock/lock_watch.hpp>
 
 #include <boost/asio/system_executor.hpp>
@@ -60,7 +60,7 @@ public:
                 "__keyspace@" + std::to_string(settings.database) + "__:" + key,
                 [this](std::string_view event) { heard_.on_key(event, clock::now()); }
             );
-        auto const channel = protocol_of(of.kind).channel(key, settings.key_prefix);
+        auto const channel = traits_of(of.kind).channel(key, settings.key_prefix);
         ears_.emplace_back(*this, channel, [this](std::string_view) {
             heard_.on_release(clock::now());
         });
@@ -228,7 +228,7 @@ void ask_to_release(
     auto const wrong = check_name(*inside, id.name);
     auto key = inside->key_of(id.name);
     auto const& prefix = inside->settings().key_prefix;
-    auto to = decide::request_channel(protocol_of(id.kind).channel(key, prefix));
+    auto to = decide::request_channel(traits_of(id.kind).channel(key, prefix));
     query<bool>::start(
         std::move(inside),
         std::move(handler),

@@ -2,7 +2,7 @@
 #include "core/query.hpp"
 #include "holds/hold_state.hpp"
 #include "holds/ownership.hpp"
-#include "locks/protocols.hpp"
+#include "locks/lock_table.hpp"
 #include "locks/quorum_steps.hpp"
 
 #include <algorithm>
@@ -86,7 +86,7 @@ void set_token(detail::lock_group::part const& part, hold const& got, std::uint6
 
 bool follows_clock(detail::lock_group::part const& part) noexcept
 {
-    auto const& how = protocol_of(part.id.kind);
+    auto const& how = traits_of(part.id.kind);
     return part.where->settings().fencing && !how.has_redisson_tokens && !how.has_leases;
 }
 

@@ -34,7 +34,7 @@ class readers final :
     public ownership_listener,
     private subscription_manager::listener {
 public:
-    readers(core& inside, protocol const&, std::string name);
+    readers(core& inside, lock_traits const&, std::string name);
     ~readers() override;
 
     static std::shared_ptr<readers> find(core&, std::string_view name);
@@ -49,7 +49,7 @@ public:
     }
 
     /// Whether a reader has it, or is asking for it.
-    bool has_readers() const noexcept { return !attempts_.empty() || is_reading(); }
+    bool has_readers() const noexcept { return !askers_.empty() || is_reading(); }
 
     /// A caller of this client reads.
     bool is_reading() const noexcept;
@@ -99,14 +99,14 @@ public:
 
 private:
     /// A reader that asks, with the texts of its script.
-    class attempt : public decide::list_hook<>, public waiter::asker {
+    class asker : public decide::list_hook<>, public waiter::asker {
     public:
-        attempt(readers&, std::shared_ptr<waiter>);
-        ~attempt() { who_->asking = nullptr; }
-        attempt(attempt const&) = delete;
-        attempt& operator=(attempt const&) = delete;
+        asker(readers&, std::shared_ptr<waiter>);
+        ~asker() { who_->asking = nullptr; }
+        asker(asker const&) = delete;
+        asker& operator=(asker const&) = delete;
 
-        /// Asks until it is answered. The task owns the attempt.
+        /// Asks until it is answered. The task owns the asker.
         static strand_task run(readers&, std::shared_ptr<waiter>);
 
         bool is_of(waiter const& reader) const noexcept { return who_.get() == &reader; }
@@ -127,7 +127,7 @@ private:
 
         void on_refused(std::int64_t pttl);
         void fail(error_code);
-        void give(decide::proven_grant const&);
+        void hand_out(decide::proven_grant const&);
         std::shared_ptr<ownership> make_ownership(owner const&);
         bool is_wanted() const noexcept { return who_->queue == &of_; }
 
@@ -168,8 +168,8 @@ private:
     /// The ownership of the writer, if it is this client's.
     ownership* written() const noexcept;
 
-    protocol const& how_;
-    decide::linked_list<attempt> attempts_;
+    lock_traits const& how_;
+    decide::linked_list<asker> askers_;
     std::unordered_map<std::uint64_t, std::shared_ptr<ownership>>
         ownerships_;                    ///< by their numbers
     std::string channel_;               ///< subscribed, if not empty
@@ -184,7 +184,7 @@ private:
 /// arrival.
 class writers final : public exclusive_lock {
 public:
-    writers(core& inside, protocol const& how, std::string name)
+    writers(core& inside, lock_traits const& how, std::string name)
         : exclusive_lock{inside, how, std::move(name)}
         , let_pass_{[this] { let_pass(); }}
     {}

@@ -11,7 +11,7 @@
 
 namespace colock {
 
-readers::attempt::attempt(readers& of, std::shared_ptr<waiter> who)
+readers::asker::asker(readers& of, std::shared_ptr<waiter> who)
     : of_{of}
     , who_{std::move(who)}
     , request_{of.core_.next_number()}
@@ -22,15 +22,15 @@ readers::attempt::attempt(readers& of, std::shared_ptr<waiter> who)
     , arguments_{field_, lease_text_, prefix_}
     , sending_{of.core_}
 {
-    of.attempts_.push_back(*this);
+    of.askers_.push_back(*this);
     who_->asking = this;
 }
 
-// NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): it stays while an attempt is listed
-strand_task readers::attempt::run(readers& of, std::shared_ptr<waiter> who)
+// NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): it stays while an asker is listed
+strand_task readers::asker::run(readers& of, std::shared_ptr<waiter> who)
 {
     core::activity const asking{of.core_};
-    attempt now{of, std::move(who)};
+    asker now{of, std::move(who)};
     for (bool again = true; again && now.is_wanted();) {
         ++now.who_->attempts;
         now.news_ = of.news_;
@@ -49,7 +49,7 @@ strand_task readers::attempt::run(readers& of, std::shared_ptr<waiter> who)
     of.look_again();
 }
 
-bool readers::attempt::judge(answer const& got, step const& call)
+bool readers::asker::judge(answer const& got, step const& call)
 {
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read, call.alone);
@@ -72,13 +72,13 @@ bool readers::attempt::judge(answer const& got, step const& call)
     return false;
 }
 
-void readers::attempt::fail(error_code why)
+void readers::asker::fail(error_code why)
 {
     if (is_wanted())
         of_.dismiss(*who_, why);
 }
 
-bool readers::attempt::on_granted(decide::proven_grant const& proven)
+bool readers::asker::on_granted(decide::proven_grant const& proven)
 {
     of_.closed_ = false;
     if (!is_wanted())
@@ -89,14 +89,14 @@ bool readers::attempt::on_granted(decide::proven_grant const& proven)
         of_.closed_ = true;
         of_.core_.set_alarm(of_.sleep_, clock::now() + of_.core_.repeat_pause(1));
         break;
-    case decide::open_request::use::give: give(proven);
+    case decide::open_request::use::hand_out: hand_out(proven);
     }
     return false;
 }
 
 // Somebody writes. But a message since the question may say that the writer has left; then `look`
 // finds nothing that keeps the reader from asking again.
-void readers::attempt::on_refused(std::int64_t pttl)
+void readers::asker::on_refused(std::int64_t pttl)
 {
     bool const is_new = news_ == of_.news_;
     of_.closed_ = of_.closed_ || is_new;
@@ -113,7 +113,7 @@ void readers::attempt::on_refused(std::int64_t pttl)
     }
 }
 
-std::shared_ptr<ownership> readers::attempt::make_ownership(owner const& who)
+std::shared_ptr<ownership> readers::asker::make_ownership(owner const& who)
 {
     auto const number = request_.number();
     auto made = make_recycled<ownership>(of_.core_, &of_, of_.how_, of_.name(), number, who);
@@ -121,7 +121,7 @@ std::shared_ptr<ownership> readers::attempt::make_ownership(owner const& who)
     return made;
 }
 
-void readers::attempt::give(decide::proven_grant const& proven)
+void readers::asker::hand_out(decide::proven_grant const& proven)
 {
     of_.take_out(*who_);
     auto const taken = who_->make_hold();
@@ -130,6 +130,6 @@ void readers::attempt::give(decide::proven_grant const& proven)
     who_->grant(taken);
 }
 
-void readers::attempt::withdraw() { sending_.withdraw(); }
+void readers::asker::withdraw() { sending_.withdraw(); }
 
 }  // namespace colock

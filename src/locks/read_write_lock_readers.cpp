@@ -10,7 +10,7 @@
 
 namespace colock {
 
-readers::readers(core& inside, protocol const& how, std::string name)
+readers::readers(core& inside, lock_traits const& how, std::string name)
     : wait_queue{inside, state_of(lock_kind::read), std::move(name)}
     , how_{how}
     , sleep_{[this] { ask_again(); }}
@@ -65,7 +65,7 @@ void readers::admit(std::shared_ptr<waiter> const& who)
     }
     join(who);
     if (may_ask(*who))
-        attempt::run(*this, who);
+        asker::run(*this, who);
     else
         stay_behind();
 }
@@ -74,7 +74,7 @@ void readers::admit(std::shared_ptr<waiter> const& who)
 void readers::on_left(waiter& who, bool)
 {
     if (who.asking)
-        static_cast<attempt*>(who.asking)->withdraw();
+        static_cast<asker*>(who.asking)->withdraw();
 }
 
 bool readers::is_reading() const noexcept
@@ -106,7 +106,7 @@ bool readers::is_written_by(waiter const& who) const noexcept
 bool readers::is_asking_for_owner_of(waiter const& who) const noexcept
 {
     return who.shared_owner &&
-        std::ranges::any_of(attempts_, [&](auto const& a) { return a.is_for_owner_of(who); });
+        std::ranges::any_of(askers_, [&](auto const& a) { return a.is_for_owner_of(who); });
 }
 
 void readers::enter(std::shared_ptr<waiter> const& who)
@@ -137,7 +137,7 @@ bool readers::may_ask(waiter const& who) const
     if ((w && (w->held() || w->has_one_before(who))) || is_asking_for_owner_of(who))
         return false;
     bool const is_first = is_empty() || &first() == &who;
-    return !closed_ || (!sleep_.is_set() && is_first && attempts_.empty());
+    return !closed_ || (!sleep_.is_set() && is_first && askers_.empty());
 }
 
 void readers::stay_behind()
@@ -164,7 +164,7 @@ void readers::look()
             take_out(*who);
             enter(who);
         } else if (may_ask(*who)) {
-            attempt::run(*this, who);
+            asker::run(*this, who);
         } else if (who->once && !may_wait_once(*who)) {
             dismiss(*who, {});
         } else {
@@ -184,7 +184,7 @@ void readers::unregister_if_idle()
     closed_ = false;
     if (!channel_.empty())
         core_.subscriptions().remove(std::exchange(channel_, {}), *this);
-    if (attempts_.empty() && ownerships_.empty())
+    if (askers_.empty() && ownerships_.empty())
         keyed_state::unregister();
 }
 

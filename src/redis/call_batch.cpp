@@ -233,7 +233,7 @@ void call_batch::on_call_reply(resp::message const& got)
     settle_kept();
     ++next_call_;
     if (!is_dropped_)
-        give(now, got);
+        pass_on(now, got);
 }
 
 /// The number of the call has come with it.
@@ -242,7 +242,7 @@ bool call_batch::is_sure(call const& c, resp::message const& got) const noexcept
     return !numbers_ || !(got.is_error() || c.is_command);
 }
 
-void call_batch::give(call const& c, resp::message const& got)
+void call_batch::pass_on(call const& c, resp::message const& got)
 {
     auto const first = c.first, count = c.count;
     bool const is_whole = c.whole;
@@ -254,15 +254,15 @@ void call_batch::give(call const& c, resp::message const& got)
         values.next_node();
     for (std::size_t i = 0; i != count && !is_dropped_; ++i) {
         if (is_list || is_whole)
-            give(first + i, values.next(), false);
+            pass_on(first + i, values.next(), false);
         else if (got.is_error())
-            give(first + i, reply::error(head.text), count != 1);
+            pass_on(first + i, reply::error(head.text), count != 1);
         else
-            give(first + i, reply::of(std::string_view{}), false);  // which no reader takes
+            pass_on(first + i, reply::of(std::string_view{}), false);  // which no reader takes
     }
 }
 
-void call_batch::give(std::size_t at, reply&& value, bool in_company)
+void call_batch::pass_on(std::size_t at, reply&& value, bool in_company)
 {
     step& s = *std::exchange(steps_[at], nullptr);
     listener_.on_step(s, std::move(value), in_company, sent_);
@@ -287,7 +287,7 @@ void call_batch::settle_kept()
                 value = std::move(whole.items[i]);
             else if (whole.what == reply::kind::error)
                 value = whole;
-            give(first + i, std::move(value), count != 1);
+            pass_on(first + i, std::move(value), count != 1);
         }
     }
 }

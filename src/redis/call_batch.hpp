@@ -84,8 +84,8 @@ private:
     void on_lost(error_code) override;
 
     void on_call_reply(resp::message const&);
-    void give(call const&, resp::message const&);
-    void give(std::size_t at, decide::reply&&, bool in_company);
+    void pass_on(call const&, resp::message const&);
+    void pass_on(std::size_t at, decide::reply&&, bool in_company);
     void settle_kept();
     void arrange(step_list& from, bool by_slot);
     call alone(std::size_t at) const;

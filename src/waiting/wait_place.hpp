@@ -95,7 +95,7 @@ public:
 
     /// The mailbox has changed since the server was asked last, so that letters may have been
     /// missed.
-    bool is_out_of_date() noexcept
+    bool take_mailbox_change() noexcept
     {
         return std::exchange(known_at_, core_.mailbox().of(slot_)) != core_.mailbox().of(slot_);
     }

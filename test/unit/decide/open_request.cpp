@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(what_is_taken_is_given_or_undone)
     open_request one;
     one.may_stand(granted, t, t + 30s);
     BOOST_TEST(one.is_taken());
-    BOOST_TEST((one.next(true, true) == action::give));
+    BOOST_TEST((one.next(true, true) == action::hand_out));
     BOOST_TEST((one.next(true, false) == action::undo));  // the next one wants something else
     BOOST_TEST((one.next(false, false) == action::undo));
     one.close();
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_lost_answer_leaves_it_open)
     one.may_stand(lost, t + 5s, t + 30s);
     BOOST_TEST((one.sent() == t + 5s));
     one.may_stand(granted, t + 9s, t + 30s);
-    BOOST_TEST((one.next(true, true) == action::give));
+    BOOST_TEST((one.next(true, true) == action::hand_out));
     one.close();
     one.may_stand(lost, t, t + 30s);
     one.refused(false);
@@ -118,12 +118,12 @@ BOOST_AUTO_TEST_CASE(grants_that_are_always_late_are_given_back)
     using grant = proven_grant;
     open_request one;
     auto const late = t - 9s;
-    BOOST_TEST((one.use_of_grant(t, grant{t - 1s, 10s}) == use::give));
+    BOOST_TEST((one.use_of_grant(t, grant{t - 1s, 10s}) == use::hand_out));
     BOOST_TEST((one.use_of_grant(t, grant{late, 10s}) == use::ask_again));
     BOOST_TEST((one.use_of_grant(t, grant{late, 10s}) == use::give_back));
     one.close();
     BOOST_TEST((one.use_of_grant(t, grant{late, 10s}) == use::give_back));
-    BOOST_TEST((one.use_of_grant(t, grant{t - 1s, 10s}) == use::give));
+    BOOST_TEST((one.use_of_grant(t, grant{t - 1s, 10s}) == use::hand_out));
     BOOST_TEST((one.use_of_grant(t, grant{late, 10s}) == use::ask_again));
     one.refused();
     BOOST_TEST((one.use_of_grant(t, grant{late, 10s}) == use::ask_again));
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(what_is_proven_of_a_lease_counts)
 {
     open_request one;
     BOOST_TEST((one.use_of_grant(t, proven_grant{t - 1s, 10s, 3s}) == use::ask_again));
-    BOOST_TEST((one.use_of_grant(t, proven_grant{t - 1s, 10s, 7s}) == use::give));
+    BOOST_TEST((one.use_of_grant(t, proven_grant{t - 1s, 10s, 7s}) == use::hand_out));
 }
 
 BOOST_AUTO_TEST_CASE(what_may_have_been_given_back_is_for_nobody)
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(what_may_have_been_given_back_is_for_nobody)
         one->close();
         BOOST_TEST((one->next(true, true) == action::begin));
         one->may_stand(granted, t, t + 30s);
-        BOOST_TEST((one->next(true, true) == action::give));
+        BOOST_TEST((one->next(true, true) == action::hand_out));
     }
 }
 

@@ -21,9 +21,9 @@ class wait_queue;
 using detail::core;
 
 /// How a kind of lock that is one hash in Redis differs from the others, and from a permit. The
-/// table of all kinds of locks is in `locks/protocols.cpp`.
-struct protocol {
-    static protocol const& of_permits() noexcept;
+/// table of all kinds of locks is in `locks/lock_table.cpp`.
+struct lock_traits {
+    static lock_traits const& of_permits() noexcept;
 
     struct script_set {
         scripts::script const* acquire = &scripts::acquire;
@@ -60,7 +60,8 @@ struct protocol {
     bool is_side() const noexcept { return !side.empty(); }
 
     /// Makes the state of one lock in a client, where its waiters wait.
-    std::shared_ptr<wait_queue> (*make_state)(core&, protocol const&, std::string name) = nullptr;
+    std::shared_ptr<wait_queue> (*make_state)(core&, lock_traits const&, std::string name) =
+        nullptr;
 
     // `prefix` is the client's key prefix; the name begins with it.
 

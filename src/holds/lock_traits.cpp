@@ -1,12 +1,12 @@
 #include "decide/fair_wait.hpp"
 #include "decide/names.hpp"
-#include "holds/protocol.hpp"
+#include "holds/lock_traits.hpp"
 
 namespace colock {
 
 namespace {
 
-constexpr protocol permits{
+constexpr lock_traits permits{
     .script =
         {.acquire = &scripts::permit_acquire,
          .extend = &scripts::permit_extend,
@@ -20,14 +20,15 @@ constexpr protocol permits{
 
 }  // namespace
 
-protocol const& protocol::of_permits() noexcept { return permits; }
+lock_traits const& lock_traits::of_permits() noexcept { return permits; }
 
-std::string protocol::leases(std::string_view name, std::string_view prefix) const
+std::string lock_traits::leases(std::string_view name, std::string_view prefix) const
 {
     return has_leases ? decide::lease_prefix(name, prefix) : std::string{};
 }
 
-std::vector<std::string> protocol::queue_keys(std::string_view name, std::string_view prefix) const
+std::vector<std::string> lock_traits::queue_keys(std::string_view name, std::string_view prefix)
+    const
 {
     if (!has_queue)
         return {};
@@ -35,7 +36,7 @@ std::vector<std::string> protocol::queue_keys(std::string_view name, std::string
     return {keys.queue, keys.timeouts, keys.tickets};
 }
 
-std::string protocol::release_argument(std::string_view name, std::string_view prefix) const
+std::string lock_traits::release_argument(std::string_view name, std::string_view prefix) const
 {
     if (has_queue)
         return std::string{decide::redisson_fair_wait};

@@ -1,7 +1,7 @@
 #include "base/recycling.hpp"
 #include "locks/exclusive_lock.hpp"
 #include "locks/fair_lock.hpp"
-#include "locks/protocols.hpp"
+#include "locks/lock_table.hpp"
 #include "locks/read_write_lock.hpp"
 
 #include <iterator>
@@ -12,12 +12,12 @@ namespace colock {
 namespace {
 
 template <class State>
-std::shared_ptr<wait_queue> make(core& inside, protocol const& how, std::string name)
+std::shared_ptr<wait_queue> make(core& inside, lock_traits const& how, std::string name)
 {
     return make_recycled<State>(inside, how, std::move(name));
 }
 
-constexpr protocol table[]{
+constexpr lock_traits table[]{
     {.kind = lock_kind::plain,
      .tells_list = true,
      .has_list = true,
@@ -79,11 +79,11 @@ static_assert(is_in_order());
 
 }  // namespace
 
-protocol const& protocol_of(lock_kind kind) noexcept
+lock_traits const& traits_of(lock_kind kind) noexcept
 {
     return table[static_cast<std::size_t>(kind)];
 }
 
-std::span<protocol const> lock_protocols() noexcept { return table; }
+std::span<lock_traits const> all_lock_traits() noexcept { return table; }
 
 }  // namespace colock
