@@ -79,6 +79,9 @@ public:
     /// Somebody has forced the lock. True if this state has the ownership with that number.
     virtual bool on_forced(std::uint64_t /*number*/) { return false; }
 
+    /// A hold wants the ownership with that number, so nobody may give it back for what was before.
+    virtual bool wants(std::uint64_t /*number*/) const noexcept { return false; }
+
     /// It is the turn of the request with that number; so many listen to the key's own channel.
     virtual void on_turn(std::uint64_t /*number*/, std::uint64_t /*listening*/) {}
 

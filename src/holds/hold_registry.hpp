@@ -14,8 +14,6 @@ class presence;
 using detail::core;
 using detail::hold_ptr;
 
-class server_field;
-
 /// The place of an ownership among all of a client.
 struct in_hold_registry;
 using registry_hook = decide::list_hook<in_hold_registry>;
@@ -50,9 +48,6 @@ public:
 
     /// Releases the dropped holds, or only destroys them if the context is destroyed.
     void release_dropped() noexcept;
-
-    /// The field is held, or on its way to be: nobody may give it back for what was before.
-    bool has(server_field const&) const noexcept;
 
     /// Destroys handlers without calling them, because the context is destroyed.
     void destroy_pending() noexcept;

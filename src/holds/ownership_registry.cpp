@@ -6,7 +6,6 @@
 
 #include <boost/asio/post.hpp>
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -104,14 +103,6 @@ void hold_registry::release_dropped() noexcept
         if (dropped->target && !core_.is_shut_down())
             dropped->target->abandon_hold(dropped);
     }
-}
-
-bool hold_registry::has(server_field const& field) const noexcept
-{
-    return std::ranges::any_of(all_, [&](registry_hook const& each) {
-        return of(each).is_wanted() && of(each).number() == field.number() &&
-            &of(each).how() == &field.how() && of(each).name() == field.name();
-    });
 }
 
 void hold_registry::destroy_pending() noexcept

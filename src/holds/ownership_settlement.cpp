@@ -1,5 +1,6 @@
 // The settlement of an ownership.
 #include "core/core.hpp"
+#include "core/keyed_state.hpp"
 #include "core/owed_step.hpp"
 #include "core/script_call.hpp"
 #include "core/subscription_manager.hpp"
@@ -172,8 +173,12 @@ std::shared_ptr<owed_copies> settlement::owe_release() const
     if (of_.copies_.is_none())
         return {};
     auto const again = [field = of_.field_]() -> std::optional<script_call::request> {
-        if (field.how().is_side() && field.inside().holds().has(field))
-            return {};
+        if (field.how().is_side()) {
+            auto const kind = state_of(field.how().kind);
+            auto const* const found = field.inside().keyed_states().find(kind, field.name());
+            if (found && found->wants(field.number()))
+                return {};
+        }
         script_texts texts;
         field.write_release(texts, field.channel(), 0);
         auto const keys = texts.keys(), arguments = texts.arguments();

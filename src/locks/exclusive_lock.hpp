@@ -40,6 +40,10 @@ public:
     ownership* held(owner const&) const noexcept override { return held(); }
     void taken_away(time_point sent) override;
     bool on_forced(std::uint64_t number) override { return suspect_if(ownership_.get(), number); }
+    bool wants(std::uint64_t number) const noexcept override
+    {
+        return is_wanted_with(ownership_.get(), number);
+    }
     void on_turn(std::uint64_t number, std::uint64_t listening) override;
     void on_mailbox() override
     {

@@ -75,6 +75,10 @@ public:
     ownership* held(owner const& who) const noexcept override { return reading(who).get(); }
     void taken_away(time_point sent) override;
     bool on_forced(std::uint64_t number) override { return suspect_if(reading(number), number); }
+    bool wants(std::uint64_t number) const noexcept override
+    {
+        return is_wanted_with(reading(number), number);
+    }
     bool is_taken() const noexcept override;
 
     // ---- For an ownership ----------------------------------------------------------------------
