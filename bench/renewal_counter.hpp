@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <variant>
 
 namespace bench {
 
@@ -13,8 +14,13 @@ public:
     std::int64_t renewals() const noexcept { return renewed_; }
     std::int64_t lost() const noexcept { return lost_; }
 
-    void renewed(std::string_view, milliseconds) noexcept override { ++renewed_; }
-    void lost(std::string_view, boost::system::error_code const&) noexcept override { ++lost_; }
+    void on_event(colock::client_event const& what) noexcept override
+    {
+        if (std::holds_alternative<colock::events::renewed>(what))
+            ++renewed_;
+        else if (std::holds_alternative<colock::events::lost>(what))
+            ++lost_;
+    }
 
 private:
     std::atomic<std::int64_t> renewed_{0};

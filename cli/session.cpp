@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <variant>
 
 namespace cli {
 
@@ -23,7 +24,13 @@ namespace {
 /// Notes what the client has seen of its server.
 struct server_watch final : colock::observer {
     explicit server_watch(std::shared_ptr<session::sight> to) : seen{std::move(to)} {}
-    void link_up(std::size_t, std::uint64_t) noexcept override { seen->connection = true; }
+    void on_event(colock::client_event const& what) noexcept override
+    {
+        if (std::holds_alternative<colock::events::link_up>(what))
+            seen->connection = true;
+        else if (auto const* const lost = std::get_if<colock::events::lost>(&what))
+            seen->loss = lost->cause;
+    }
     std::shared_ptr<session::sight> seen;
 };
 
@@ -282,13 +289,7 @@ failure session::because(std::string const& doing, error_code ec) const
 
 std::string session::why_lost() const
 {
-    constexpr std::string_view mark = ": lost: ", advice = "; stop the work";
-    for (auto at = said_->rbegin(); at != said_->rend(); ++at)
-        if (auto const begin = at->find(mark); begin != at->npos) {
-            auto const why = at->substr(begin + mark.size());
-            return ": " + why.substr(0, why.find(advice));
-        }
-    return {};
+    return seen_->loss.empty() ? std::string{} : ": " + seen_->loss;
 }
 
 }  // namespace cli

@@ -53,6 +53,7 @@ public:
     /// The client has seen this of its server so far.
     struct sight {
         bool connection = false;
+        std::string loss{};  ///< why the last lost hold was lost
     };
 
     /// Whether there is a connection now.
@@ -82,7 +83,7 @@ public:
     /// The failure for this error, with all that is known of the cause.
     failure because(std::string const& doing, error_code) const;
 
-    /// Why a hold was lost, in the words of the client's log, where it has some.
+    /// Why a hold was lost, for the end of a line; nothing if none was.
     std::string why_lost() const;
 
 private:

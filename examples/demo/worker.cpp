@@ -17,6 +17,7 @@
 #include <random>
 #include <unistd.h>
 #include <utility>
+#include <variant>
 
 namespace demo {
 
@@ -48,25 +49,36 @@ class narrator final : public colock::observer {
 public:
     explicit narrator(assignment const& self) : self_{self} {}
 
-    void waiting(std::string_view name, milliseconds) noexcept override
+    void on_event(colock::client_event const& what) noexcept override
     {
-        if (name == keys[story_key])
-            tell(self_, {.what = event::kind::waits, .key = story_key});
+        std::visit(
+            colock::overloaded{
+                [this](colock::events::waiting const& e) {
+                    if (e.name == keys[story_key])
+                        tell(self_, {.what = event::kind::waits, .key = story_key});
+                },
+                [this](colock::events::renewed const& e) {
+                    if (e.name == keys[story_key])
+                        tell(
+                            self_,
+                            {.what = event::kind::renewed, .key = story_key, .span = e.valid_for}
+                        );
+                },
+                [this](colock::events::lost const& e) { lose(e.name); },
+                [this](colock::events::found_lost const& e) { lose(e.name); },
+                [](auto const&) {}},
+            what
+        );
     }
-    void renewed(std::string_view name, milliseconds valid) noexcept override
-    {
-        if (name == keys[story_key])
-            tell(self_, {.what = event::kind::renewed, .key = story_key, .span = valid});
-    }
-    void lost(std::string_view name, boost::system::error_code const&) noexcept override
+
+private:
+    void lose(std::string_view name) const
     {
         for (std::uint8_t key = 0; key != keys.size(); ++key)
             if (name == keys[key])
                 tell(self_, {.what = event::kind::lost, .key = key});
     }
-    void found_lost(std::string_view name) noexcept override { lost(name, colock::error::lost); }
 
-private:
     assignment const& self_;
 };
 

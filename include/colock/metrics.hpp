@@ -71,6 +71,14 @@ private:
     std::atomic<std::uint64_t> sum_{};
 };
 
+/// Counted of all names together, and of some apart.
+struct name_counts {
+    void add(client_event const&) noexcept;
+
+    duration_counts waited{}, held{};
+    std::atomic<std::uint64_t> waits{}, gave_up{}, cancelled{}, lost{};
+};
+
 }  // namespace detail
 
 /// The numbers of a `metrics`. All except `clients` only grow.
@@ -144,31 +152,7 @@ public:
     /// The names that are counted apart, in alphabetical order.
     std::vector<named_snapshot> by_name() const;
 
-    void acquired(
-        std::string_view name, microseconds waited, std::uint32_t attempts
-    ) noexcept override;
-    void waiting(std::string_view name, milliseconds lease) noexcept override;
-    void no_permits_set(std::string_view name) noexcept override;
-    void gave_up(
-        std::string_view name, microseconds waited, std::uint32_t attempts
-    ) noexcept override;
-    void cancelled(
-        std::string_view name, microseconds waited, std::uint32_t attempts
-    ) noexcept override;
-    void acquiring(acquire_step const& step) noexcept override { next_->acquiring(step); }
-    void renewed(std::string_view name, milliseconds valid_for) noexcept override;
-    void renew_failed(
-        std::string_view name, boost::system::error_code const& why
-    ) noexcept override;
-    void lost(std::string_view name, boost::system::error_code const& why) noexcept override;
-    void released(std::string_view name, microseconds held) noexcept override;
-    void found_lost(std::string_view name) noexcept override;
-    void handed_over(std::string_view name) noexcept override;
-    void link_up(std::size_t link, std::uint64_t epoch) noexcept override;
-    void link_down(std::size_t link, boost::system::error_code const& why) noexcept override;
-    void subscription_failed(
-        std::string_view channel, boost::system::error_code const& why
-    ) noexcept override;
+    void on_event(client_event const&) noexcept override;
 
 private:
     using counter = std::atomic<std::uint64_t>;
@@ -179,10 +163,9 @@ private:
     named* find(std::string_view name) const noexcept;
 
     std::shared_ptr<observer> next_;
-    detail::duration_counts waited_, held_;
+    detail::name_counts all_;
     std::vector<std::unique_ptr<named>> named_;  ///< by name; never changed
-    counter attempts_{}, waits_{}, gave_up_{}, cancelled_{}, renewals_{}, renewals_failed_{},
-        lost_{};
+    counter attempts_{}, renewals_{}, renewals_failed_{};
     counter handed_over_here_{}, handed_over_there_{};
     counter links_opened_{}, links_lost_{}, reconnects_{}, subscriptions_refused_{};
     counter no_permits_set_{};

@@ -207,7 +207,7 @@ public:
     /// Takes one permit. Waits until there is one.
     ///
     /// If the semaphore does not exist and has no limit, the call waits until somebody sets it. A
-    /// warning in the log and `observer::no_permits_set` say so, once a wait.
+    /// warning in the log and `events::no_permits_set` say so, once a wait.
     ///
     /// \par Effects
     ///   `scripts/permit_acquire.lua`, one round trip if there is one. If not, the same

@@ -160,7 +160,7 @@ public:
     /// sent, and nothing is taken.
     ///
     /// If the semaphore does not exist and has no limit, the call waits until somebody sets it. A
-    /// warning in the log and `observer::no_permits_set` say so, once a wait.
+    /// warning in the log and `events::no_permits_set` say so, once a wait.
     ///
     /// \par Effects
     ///   `scripts/semaphore_acquire.lua`, one round trip if there are enough. If not, the same

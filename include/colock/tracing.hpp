@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 namespace colock {
 inline namespace v0_3 {
@@ -81,81 +82,39 @@ public:
     /// Passes each event on to `next`, once it is recorded.
     explicit tracing_observer(Recorder recorder, std::shared_ptr<observer> next = {})
         : record_{std::move(recorder)}
-        , next_{next ? std::move(next) : std::make_shared<detail::silent_observer>()}
+        , next_{std::move(next)}
     {}
 
-    void acquired(
-        std::string_view name, microseconds waited, std::uint32_t attempts
-    ) noexcept override
+    void on_event(client_event const& what) noexcept override
     {
-        end_wait(name, waited, attempts, trace_span::outcome::acquired);
-        next_->acquired(name, waited, attempts);
-    }
-
-    void gave_up(
-        std::string_view name, microseconds waited, std::uint32_t attempts
-    ) noexcept override
-    {
-        end_wait(name, waited, attempts, trace_span::outcome::gave_up);
-        next_->gave_up(name, waited, attempts);
-    }
-
-    void cancelled(
-        std::string_view name, microseconds waited, std::uint32_t attempts
-    ) noexcept override
-    {
-        end_wait(name, waited, attempts, trace_span::outcome::cancelled);
-        next_->cancelled(name, waited, attempts);
-    }
-
-    void released(std::string_view name, microseconds held) noexcept override
-    {
-        auto const now = wall_clock::now();
-        end_hold(
-            name, {trace_span::kind::hold, name, trace_span::outcome::released, now - held, now}
+        using outcome = trace_span::outcome;
+        std::visit(
+            overloaded{
+                [this](events::acquired const& e) { end_wait(e, outcome::acquired); },
+                [this](events::gave_up const& e) { end_wait(e, outcome::gave_up); },
+                [this](events::cancelled const& e) { end_wait(e, outcome::cancelled); },
+                [this](events::released const& e) {
+                    auto const now = wall_clock::now();
+                    end_hold({trace_span::kind::hold, e.name, outcome::released, now - e.held, now}
+                    );
+                },
+                // The event does not say how long it was held: since the last acquire of that name.
+                [this](events::lost const& e) {
+                    end_hold(
+                        {trace_span::kind::hold,
+                         e.name,
+                         outcome::lost,
+                         {},
+                         wall_clock::now(),
+                         0,
+                         e.why}
+                    );
+                },
+                [](auto const&) {}},
+            what
         );
-        next_->released(name, held);
-    }
-
-    // The event does not say how long it was held: since the last acquire of that name.
-    void lost(std::string_view name, boost::system::error_code const& why) noexcept override
-    {
-        end_hold(
-            name,
-            {trace_span::kind::hold, name, trace_span::outcome::lost, {}, wall_clock::now(), 0, why}
-        );
-        next_->lost(name, why);
-    }
-
-    void acquiring(acquire_step const& step) noexcept override { next_->acquiring(step); }
-    void waiting(std::string_view name, milliseconds lease) noexcept override
-    {
-        next_->waiting(name, lease);
-    }
-    void no_permits_set(std::string_view name) noexcept override { next_->no_permits_set(name); }
-    void renewed(std::string_view name, milliseconds valid_for) noexcept override
-    {
-        next_->renewed(name, valid_for);
-    }
-    void renew_failed(std::string_view name, boost::system::error_code const& why) noexcept override
-    {
-        next_->renew_failed(name, why);
-    }
-    void found_lost(std::string_view name) noexcept override { next_->found_lost(name); }
-    void handed_over(std::string_view name) noexcept override { next_->handed_over(name); }
-    void link_up(std::size_t link, std::uint64_t epoch) noexcept override
-    {
-        next_->link_up(link, epoch);
-    }
-    void link_down(std::size_t link, boost::system::error_code const& why) noexcept override
-    {
-        next_->link_down(link, why);
-    }
-    void subscription_failed(
-        std::string_view channel, boost::system::error_code const& why
-    ) noexcept override
-    {
-        next_->subscription_failed(channel, why);
+        if (next_)
+            next_->on_event(what);
     }
 
 private:
@@ -171,16 +130,16 @@ private:
     };
     /// \endcond
 
-    void end_wait(
-        std::string_view name, microseconds waited, std::uint32_t attempts, trace_span::outcome how
-    ) noexcept
+    template <class Event>
+    void end_wait(Event const& e, trace_span::outcome how) noexcept
     {
         auto const now = wall_clock::now();
+        auto const begin = now - e.waited;
         guarded([&] {
-            auto& known = state_of(name);
-            bool const is_cause = known.hold && known.hold_ended >= now - waited;
+            auto& known = state_of(e.name);
+            bool const is_cause = known.hold && known.hold_ended >= begin;
             record_(
-                trace_span{trace_span::kind::wait, name, how, now - waited, now, attempts},
+                trace_span{trace_span::kind::wait, e.name, how, begin, now, e.attempts},
                 is_cause ? known.hold : std::optional<span_identity>{}
             );
             if (how == trace_span::outcome::acquired)
@@ -188,10 +147,10 @@ private:
         });
     }
 
-    void end_hold(std::string_view name, trace_span span) noexcept
+    void end_hold(trace_span span) noexcept
     {
         guarded([&] {
-            auto& known = state_of(name);
+            auto& known = state_of(span.name);
             if (span.how == trace_span::outcome::lost)
                 span.begin = known.acquired.value_or(span.end);
             known.hold = record_(std::as_const(span), std::optional<span_identity>{});

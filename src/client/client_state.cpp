@@ -135,13 +135,13 @@ void client_state::tell_up(std::size_t link, std::uint64_t epoch)
     count.links_up = transport().links_up();
     if (epoch > 1)
         ++count.reconnects;
-    events().link_up(link, epoch);
+    tell(events::link_up{link, epoch});
 }
 
 void client_state::tell_down(std::size_t link, error_code why)
 {
     count.links_up = transport().links_up();
-    events().link_down(link, why);
+    tell(events::link_down{link, why});
 }
 
 std::size_t client_state::number_of(unsigned pubsub) const noexcept

@@ -5,10 +5,24 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 namespace colock {
 
 namespace {
+
+std::string_view name_of(client_event const& what) noexcept
+{
+    return std::visit(
+        []<class Event>(Event const& e) -> std::string_view {
+            if constexpr (requires { e.name; })
+                return e.name;
+            else
+                return {};
+        },
+        what
+    );
+}
 
 void add(std::atomic<std::uint64_t>& to, std::uint64_t n = 1) noexcept
 {
@@ -56,13 +70,29 @@ duration_histogram duration_counts::read() const noexcept
     return out;
 }
 
+void name_counts::add(client_event const& what) noexcept
+{
+    std::visit(
+        overloaded{
+            [this](events::acquired const& e) { waited.add(e.waited); },
+            [this](events::waiting const&) { colock::add(waits); },
+            [this](events::gave_up const&) { colock::add(gave_up); },
+            [this](events::cancelled const&) { colock::add(cancelled); },
+            [this](events::released const& e) { held.add(e.held); },
+            [this](events::lost const&) { colock::add(lost); },
+            [this](events::found_lost const&) { colock::add(lost); },
+            [](auto const&) {}},
+        what
+    );
+}
+
 }  // namespace detail
 }  // namespace v0_3
 
-struct metrics::named {
-    std::string name;
-    detail::duration_counts waited{}, held{};
-    counter waits{}, gave_up{}, cancelled{}, lost{};
+struct metrics::named : detail::name_counts {
+    explicit named(std::string of) : name{std::move(of)} {}
+
+    std::string const name;
 };
 
 metrics::metrics(std::shared_ptr<observer> next)
@@ -70,7 +100,7 @@ metrics::metrics(std::shared_ptr<observer> next)
 {}
 
 metrics::metrics(std::vector<std::string> names, std::shared_ptr<observer> next)
-    : next_{next ? std::move(next) : std::make_shared<detail::silent_observer>()}
+    : next_{std::move(next)}
 {
     std::ranges::sort(names);
     auto const again = std::ranges::unique(names);
@@ -107,15 +137,15 @@ metrics_snapshot metrics::snapshot() const
 {
     return {
         .clients = watched(),
-        .waited = waited_.read(),
-        .held = held_.read(),
+        .waited = all_.waited.read(),
+        .held = all_.held.read(),
         .attempts = read(attempts_),
-        .waits = read(waits_),
-        .gave_up = read(gave_up_),
-        .cancelled = read(cancelled_),
+        .waits = read(all_.waits),
+        .gave_up = read(all_.gave_up),
+        .cancelled = read(all_.cancelled),
         .renewals = read(renewals_),
         .renewals_failed = read(renewals_failed_),
-        .lost = read(lost_),
+        .lost = read(all_.lost),
         .handed_over_here = read(handed_over_here_),
         .handed_over_there = read(handed_over_there_),
         .links_opened = read(links_opened_),
@@ -152,109 +182,35 @@ metrics::named* metrics::find(std::string_view name) const noexcept
 
 // ---- Events ------------------------------------------------------------------------------------
 
-void metrics::acquired(std::string_view name, microseconds waited, std::uint32_t attempts) noexcept
+void metrics::on_event(client_event const& what) noexcept
 {
-    waited_.add(waited);
-    add(attempts_, attempts);
-    if (attempts > 1)  // the server refused it before: somebody else had the lock
-        add(handed_over_there_);
-    if (auto* const apart = find(name))
-        apart->waited.add(waited);
-    next_->acquired(name, waited, attempts);
-}
-
-void metrics::waiting(std::string_view name, milliseconds lease) noexcept
-{
-    add(waits_);
-    if (auto* const apart = find(name))
-        add(apart->waits);
-    next_->waiting(name, lease);
-}
-
-void metrics::no_permits_set(std::string_view name) noexcept
-{
-    add(no_permits_set_);
-    next_->no_permits_set(name);
-}
-
-void metrics::gave_up(std::string_view name, microseconds waited, std::uint32_t attempts) noexcept
-{
-    add(gave_up_);
-    if (auto* const apart = find(name))
-        add(apart->gave_up);
-    next_->gave_up(name, waited, attempts);
-}
-
-void metrics::cancelled(std::string_view name, microseconds waited, std::uint32_t attempts) noexcept
-{
-    add(cancelled_);
-    if (auto* const apart = find(name))
-        add(apart->cancelled);
-    next_->cancelled(name, waited, attempts);
-}
-
-void metrics::renewed(std::string_view name, milliseconds valid_for) noexcept
-{
-    add(renewals_);
-    next_->renewed(name, valid_for);
-}
-
-void metrics::renew_failed(std::string_view name, boost::system::error_code const& why) noexcept
-{
-    add(renewals_failed_);
-    next_->renew_failed(name, why);
-}
-
-void metrics::lost(std::string_view name, boost::system::error_code const& why) noexcept
-{
-    add(lost_);
-    if (auto* const apart = find(name))
-        add(apart->lost);
-    next_->lost(name, why);
-}
-
-void metrics::released(std::string_view name, microseconds held) noexcept
-{
-    held_.add(held);
-    if (auto* const apart = find(name))
-        apart->held.add(held);
-    next_->released(name, held);
-}
-
-void metrics::found_lost(std::string_view name) noexcept
-{
-    add(lost_);
-    if (auto* const apart = find(name))
-        add(apart->lost);
-    next_->found_lost(name);
-}
-
-void metrics::handed_over(std::string_view name) noexcept
-{
-    add(handed_over_here_);
-    next_->handed_over(name);
-}
-
-void metrics::link_up(std::size_t link, std::uint64_t epoch) noexcept
-{
-    add(links_opened_);
-    if (epoch > 1)
-        add(reconnects_);
-    next_->link_up(link, epoch);
-}
-
-void metrics::link_down(std::size_t link, boost::system::error_code const& why) noexcept
-{
-    add(links_lost_);
-    next_->link_down(link, why);
-}
-
-void metrics::subscription_failed(
-    std::string_view channel, boost::system::error_code const& why
-) noexcept
-{
-    add(subscriptions_refused_);
-    next_->subscription_failed(channel, why);
+    all_.add(what);
+    if (!named_.empty())
+        if (auto* const apart = find(name_of(what)))
+            apart->add(what);
+    std::visit(
+        overloaded{
+            [this](events::acquired const& e) {
+                add(attempts_, e.attempts);
+                if (e.attempts > 1)  // the server refused it before: somebody else had the lock
+                    add(handed_over_there_);
+            },
+            [this](events::no_permits_set const&) { add(no_permits_set_); },
+            [this](events::renewed const&) { add(renewals_); },
+            [this](events::renew_failed const&) { add(renewals_failed_); },
+            [this](events::handed_over const&) { add(handed_over_here_); },
+            [this](events::link_up const& e) {
+                add(links_opened_);
+                if (e.epoch > 1)
+                    add(reconnects_);
+            },
+            [this](events::link_down const&) { add(links_lost_); },
+            [this](events::subscription_failed const&) { add(subscriptions_refused_); },
+            [](auto const&) {}},
+        what
+    );
+    if (next_)
+        next_->on_event(what);
 }
 
 }  // namespace colock

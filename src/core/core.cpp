@@ -1,4 +1,5 @@
 #include "core/core.hpp"
+#include "core/event_log.hpp"
 #include "redis/link_settings.hpp"
 
 #include <boost/uuid/random_generator.hpp>
@@ -47,10 +48,7 @@ core::core(asio::any_io_executor executor, config settings, identity drawn, part
     , uuid_{std::move(drawn.uuid)}
     , random_{drawn.seed}
     , parts_{made}
-{
-    if (!settings_.observer)
-        settings_.observer = std::make_shared<detail::silent_observer>();
-}
+{}
 
 // An alarm keeps the context busy, so only a client with links waits for the end of a pause. A
 // client that can't start begins again, and the line of that brings what was left out. After the
@@ -119,19 +117,12 @@ std::string core::mailbox_prefix(unsigned slot) const
     );
 }
 
-void core::tell(acquire_step const& step) noexcept
+void core::tell(client_event const& what) noexcept
 {
-    switch (step.what) {
-    case acquire_step::kind::waits: break;  // `waiting` says more
-    case acquire_step::kind::acquired:
-        events().acquired(step.name, step.waited, step.scripts);
-        break;
-    case acquire_step::kind::gave_up: events().gave_up(step.name, step.waited, step.scripts); break;
-    case acquire_step::kind::cancelled:
-        events().cancelled(step.name, step.waited, step.scripts);
-        break;
-    }
-    events().acquiring(step);
+    if (settings_.observer)
+        settings_.observer->on_event(what);
+    if (faults_.takes(log_level::warning))
+        log_event(faults_, what);
 }
 
 }  // namespace detail

@@ -56,10 +56,9 @@ public:
     strand_type const& strand() const noexcept { return strand_; }
     asio::any_io_executor const& executor() const noexcept { return executor_; }
     config const& settings() const noexcept { return settings_; }
-    observer& events() noexcept { return *settings_.observer; }
 
-    /// Tells the observer what has become of an acquire.
-    void tell(acquire_step const& step) noexcept;
+    /// Tells the observer, and the log where a line is due.
+    void tell(client_event const&) noexcept;
 
     // ---- On the strand -------------------------------------------------------------------------
 

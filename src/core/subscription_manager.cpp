@@ -208,14 +208,8 @@ void subscription_manager::on_refused(unsigned pubsub, std::string_view name, st
         return;
     }
     there.table.refuse(name, clock::now() + table::refusal_memory);
-    core_.log(log_level::warning, {"subscribe"}, [&] {
-        return "subscribe to " + std::string{name} +
-            ": refused by the server: " + redacted(why, core_.settings()) +
-            "; waiters ask again when the lease ends and at the poll cap, and holders learn at "
-            "their"
-            " next renewal that their lock was forced. Remedy: allow the user this channel";
-    });
-    core_.events().subscription_failed(name, error::subscription_failed);
+    core_.tell(events::subscription_failed{
+        name, error::subscription_failed, redacted(why, core_.settings())});
     for_each_listener(name, [](listener& who) { who.on_not_subscribed(); });
 }
 

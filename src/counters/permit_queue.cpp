@@ -157,14 +157,8 @@ void permit_queue::tell_others(std::int64_t permits)
 // Permits that nobody has set are waited for without end.
 void permit_queue::tell_absent()
 {
-    if (std::exchange(is_told_absent_, true))
-        return;
-    core_.events().no_permits_set(name());
-    core_.log(log_level::warning, {"no semaphore " + name()}, [this] {
-        return "permits of " + name() +
-            ": the semaphore does not exist, so its callers wait until somebody sets it. Remedy: "
-            "try_set_permits, or name the limit where the semaphore is named";
-    });
+    if (!std::exchange(is_told_absent_, true))
+        core_.tell(events::no_permits_set{name()});
 }
 
 std::optional<script_call::request> permit_queue::script_for(action next)

@@ -134,20 +134,15 @@ void hold_list::lose(
     if (!hold.given)
         return;  // its acquire fails, and no owner has relied on it
     ++hold.inside->count.lost;
-    hold.inside->events().lost(of.name(), why);
-    hold.inside->log(log_level::warning, {"lost", {}, paced_log::of_locks}, [&] {
-        return "hold " + of.description() + ": lost: " + std::string{because} +
-            "; stop the work it protects";
-    });
+    hold.inside->tell(events::lost{of.name(), of.shown_id(), why, because});
 }
 
 void hold_list::remove(hold_state& hold, error_code why, server_field const& of)
 {
     hold.unlink();
     if (hold.current_status() == status::held && hold.given)
-        hold.inside->events().released(
-            of.name(), std::chrono::duration_cast<microseconds>(clock::now() - hold.born)
-        );
+        hold.inside->tell(events::released{
+            of.name(), std::chrono::duration_cast<microseconds>(clock::now() - hold.born)});
     hold.mark_released(why);
 }
 

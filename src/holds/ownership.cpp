@@ -361,7 +361,7 @@ void ownership::renewed(answer const& by, milliseconds set, milliseconds sure, d
         renewal_.plan(decide::renewal_schedule::renewal_time(by.sent, lease, jitter));
         auto const valid_for =
             std::chrono::duration_cast<milliseconds>(decide::valid_until(by.sent, lease) - now);
-        inside().events().renewed(name(), valid_for);
+        inside().tell(events::renewed{name(), valid_for});
     }
     if (is_suspect())  // since the renewal was sent
         suspect();
@@ -377,7 +377,7 @@ void ownership::renewal_failed(error_code why, bool is_busy)
         renewal_.fail(now, promise(), is_busy, inside().jitter());  // the question stands
     else
         renewal_.forget();
-    inside().events().renew_failed(name(), why);
+    inside().tell(events::renew_failed{name(), why});
 }
 
 ownership::times ownership::next_times() const noexcept

@@ -250,11 +250,7 @@ void settlement::note_found_lost(hold_operations const& doing)
         if (!is_release(who) || !hold->given ||
             hold->current_status() != hold_state::status::released || now >= hold->promised_until())
             continue;
-        core_.events().found_lost(of_.name());
-        core_.log(log_level::warning, {"found lost", {}, paced_log::of_locks}, [&] {
-            return "release " + of_.field_.description() + ": " + std::string{of_.how().why_gone} +
-                "; another owner may have had it while the work went on";
-        });
+        core_.tell(events::found_lost{of_.name(), of_.field_.shown_id(), of_.how().why_gone});
     }
 }
 

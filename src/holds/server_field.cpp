@@ -20,10 +20,7 @@ std::string const& server_field::prefix() const noexcept { return core_.settings
 
 std::string server_field::given_name() const { return name_.substr(prefix().size()); }
 
-std::string server_field::description() const
-{
-    return how_.is_permit ? "a permit of " + name_ : name_ + " (" + core_.field(number_) + ")";
-}
+std::string server_field::description() const { return name_ + " (" + shown_id() + ")"; }
 
 std::string_view server_field::kind_word() const noexcept
 {

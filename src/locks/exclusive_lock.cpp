@@ -144,7 +144,7 @@ bool exclusive_lock::hand_over(hold_state& last)
     auto const who = take_first();
     auto const taken = make_hold(*who, 0);
     held->pass_on(last, taken);
-    core_.events().handed_over(name());
+    core_.tell(events::handed_over{name()});
     who->grant(taken);
     admit_same_owner(*who);
     if (is_empty() && contention_)  // without waiters it is not kept for long

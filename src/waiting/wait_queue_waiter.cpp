@@ -48,17 +48,26 @@ hold_ptr waiter::make_hold() const
 }
 
 // A call that is cancelled before it reaches the strand has not begun to wait.
-void waiter::tell(acquire_step::kind what) const
+microseconds waiter::waited() const
 {
     bool const began = asked != time_point{};
-    auto const waited = began ? clock::now() - asked : clock::duration{0};
-    inside->tell({what, arrival, name, std::chrono::duration_cast<microseconds>(waited), attempts});
+    return std::chrono::duration_cast<microseconds>(
+        began ? clock::now() - asked : clock::duration{0}
+    );
 }
+
+template <class Event>
+void waiter::tell() const
+{
+    inside->tell(Event{.name = name, .number = arrival, .waited = waited(), .attempts = attempts});
+}
+
+void waiter::tell_acquired() const { tell<events::acquired>(); }
 
 void waiter::tell_waiting(milliseconds some) const
 {
-    inside->events().waiting(name, some);
-    tell(acquire_step::kind::waits);
+    inside->tell(events::waiting{.name = name, .number = arrival, .waited = waited(), .lease = some}
+    );
 }
 
 void waiter::begin(hold_ptr const& taken) const
@@ -118,9 +127,9 @@ void waiter::fail(error_code ec)
     if (is_done())
         return;
     if (ec == asio::error::operation_aborted)
-        tell(acquire_step::kind::cancelled);
+        tell<events::cancelled>();
     else if (!ec && !once)
-        tell(acquire_step::kind::gave_up);
+        tell<events::gave_up>();
     std::visit(
         [ec]<class... Values>(completion<Values...>& caller) { caller(ec, Values{}...); }, done
     );

@@ -66,8 +66,7 @@ struct waiter final :
     void give_up() { fail({}); }  ///< its wait is over, or it has tried in vain
 
     /// Tells the observer. For a hold, `grant` does.
-    void tell(acquire_step::kind what) const;
-    void tell_acquired() const { tell(acquire_step::kind::acquired); }
+    void tell_acquired() const;
 
     /// Tells the observer that its wait begins, for as long as this at first.
     void tell_waiting(milliseconds lease) const;
@@ -99,6 +98,11 @@ struct waiter final :
     std::shared_ptr<waiter> queued;  ///< itself, while it is in a queue
 
 private:
+    /// Tells the observer how it ends.
+    template <class Event>
+    void tell() const;
+
+    microseconds waited() const;  ///< so far
     void begin(hold_ptr const&) const;
     void leave(error_code why);
 

@@ -11,13 +11,19 @@
 
 #include <memory>
 #include <set>
+#include <variant>
 
 namespace colock::test {
 
 /// Counts what happens to the links of a client.
 struct link_diary final : observer {
-    void link_up(std::size_t link, std::uint64_t /*epoch*/) noexcept override { up.insert(link); }
-    void link_down(std::size_t /*link*/, error_code const& /*why*/) noexcept override { ++downs; }
+    void on_event(client_event const& what) noexcept override
+    {
+        if (auto const* const is_up = std::get_if<events::link_up>(&what))
+            up.insert(is_up->link);
+        else if (std::holds_alternative<events::link_down>(what))
+            ++downs;
+    }
 
     std::set<std::size_t> up;
     int downs = 0;

@@ -13,6 +13,7 @@
 #include <ostream>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace colock::test {
@@ -232,9 +233,10 @@ inline std::string message(std::string const& verb, std::string const& channel)
 
 /// Which channels were refused.
 struct refusal_diary final : observer {
-    void subscription_failed(std::string_view channel, error_code const&) noexcept override
+    void on_event(client_event const& what) noexcept override
     {
-        refused.emplace_back(channel);
+        if (auto const* const failed = std::get_if<events::subscription_failed>(&what))
+            refused.emplace_back(failed->channel);
     }
     std::vector<std::string> refused;
 };

@@ -7,8 +7,11 @@
 #include <colock/semaphore.hpp>
 
 #include <cstdio>
+#include <iostream>
 #include <memory>
+#include <sstream>
 #include <thread>
+#include <variant>
 
 namespace colock::test {
 
@@ -175,8 +178,8 @@ BOOST_AUTO_TEST_CASE(names_that_are_counted_apart)
     auto held = acquire();
     time.advance(30ms);
     release(held);
-    metrics->acquired("z", 1ms, 1);  // not in the list
-    metrics->lost("a", error::lost);
+    metrics->on_event(events::acquired{"z", 1, 1ms, 1});  // not in the list
+    metrics->on_event(events::lost{"a", {}, error::lost});
     auto const apart = metrics->by_name();
     BOOST_TEST_REQUIRE(apart.size() == 2U);
     BOOST_TEST(apart[0].lost == 1U);
@@ -302,16 +305,16 @@ BOOST_AUTO_TEST_CASE(a_bound_belongs_to_its_class)
 {
     metrics m;
     for (auto const bound : duration_histogram::bounds) {
-        m.acquired("k", bound, 1);
-        m.acquired("k", bound + 1us, 1);
+        m.on_event(events::acquired{"k", 1, bound, 1});
+        m.on_event(events::acquired{"k", 1, bound + 1us, 1});
     }
     auto const counts = m.snapshot().waited.counts;
     BOOST_TEST(counts.front() == 1U);
     for (std::size_t i = 1; i != counts.size() - 1; ++i)
         BOOST_TEST(counts[i] == 2U);
     BOOST_TEST(counts.back() == 1U);
-    m.acquired("k", 0us, 1);
-    m.acquired("k", -1us, 1);  // of a clock that isn't ours
+    m.on_event(events::acquired{"k", 1, 0us, 1});
+    m.on_event(events::acquired{"k", 1, -1us, 1});  // of a clock that isn't ours
     BOOST_TEST(m.snapshot().waited.counts.front() == 3U);
 }
 
@@ -324,8 +327,8 @@ BOOST_AUTO_TEST_CASE(threads_count_together)
         for (int t = 0; t != 4; ++t)
             threads.emplace_back([&m] {
                 for (int i = 0; i != each; ++i) {
-                    m.acquired("k", 200us, 2);
-                    m.released("k", 3ms);
+                    m.on_event(events::acquired{"k", 1, 200us, 2});
+                    m.on_event(events::released{"k", 3ms});
                 }
             });
         BOOST_TEST(m.snapshot().acquired() <= 4U * each);
@@ -362,9 +365,31 @@ asio::awaitable<metrics_snapshot> first_use(colock::config settings)
     co_return now;
 }
 
+// [own_observer
+class loss_alarm final : public colock::observer {
+public:
+    void on_event(colock::client_event const& what) noexcept override
+    {
+        if (auto const* const lost = std::get_if<colock::events::lost>(&what))
+            std::cerr << "lost " << lost->name << ": " << lost->cause << '\n';
+    }
+};
+// own_observer]
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(page)
+
+BOOST_AUTO_TEST_CASE(an_observer_of_ones_own)
+{
+    std::ostringstream said;
+    auto* const before = std::cerr.rdbuf(said.rdbuf());
+    metrics counts{std::make_shared<loss_alarm>()};
+    counts.on_event(events::acquired{"k", 1, 0us, 1});
+    counts.on_event(events::lost{"k", "c:1", error::lost, "expired"});
+    std::cerr.rdbuf(before);
+    BOOST_TEST(said.str() == "lost k: expired\n");
+}
 
 BOOST_DATA_TEST_CASE(first_lines, each_server(), kind)
 {

@@ -86,12 +86,12 @@ BOOST_AUTO_TEST_SUITE(exposition)
 BOOST_AUTO_TEST_CASE(the_text_that_is_scraped)
 {
     auto const counted = std::make_shared<metrics>();
-    counted->acquired("k", 200us, 1);
-    counted->acquired("k", 1ms, 3);
-    counted->acquired("k", 400s, 2);
-    counted->handed_over("k");
-    counted->renewed("k", 3s);
-    counted->link_up(0, 2);
+    counted->on_event(events::acquired{"k", 1, 200us, 1});
+    counted->on_event(events::acquired{"k", 1, 1ms, 3});
+    counted->on_event(events::acquired{"k", 1, 400s, 2});
+    counted->on_event(events::handed_over{"k"});
+    counted->on_event(events::renewed{"k", 3s});
+    counted->on_event(events::link_up{0, 2});
     auto const text = text_of({"shop", counted});
     for (std::string_view const line : {
              "# TYPE colock_acquire_wait_seconds histogram\n",
@@ -118,9 +118,9 @@ BOOST_AUTO_TEST_CASE(names_that_are_counted_apart)
 {
     std::vector<std::string> const names{"leader", "job"};
     auto const counted = std::make_shared<metrics>(names);
-    counted->acquired("leader", 200us, 1);
-    counted->gave_up("job", 1s, 2);
-    counted->acquired("order:1", 200us, 1);
+    counted->on_event(events::acquired{"leader", 1, 200us, 1});
+    counted->on_event(events::gave_up{"job", 1, 1s, 2});
+    counted->on_event(events::acquired{"order:1", 1, 200us, 1});
     auto const text = text_of({"shop", counted});
     for (std::string_view const line : {
              "colock_named_acquire_wait_seconds_count{client=\"shop\",name=\"leader\"} 1\n",

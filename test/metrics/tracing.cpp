@@ -52,8 +52,8 @@ BOOST_FIXTURE_TEST_SUITE(tracing_spans, told)
 
 BOOST_AUTO_TEST_CASE(a_wait_and_its_hold)
 {
-    tracing.acquired("k", 30ms, 2);
-    tracing.released("k", 5ms);
+    tracing.on_event(events::acquired{"k", 1, 30ms, 2});
+    tracing.on_event(events::released{"k", 5ms});
     BOOST_TEST_REQUIRE(spans.all.size() == 2U);
     auto const& [wait, name, link] = spans.all[0];
     BOOST_TEST((wait.what == trace_span::kind::wait));
@@ -70,24 +70,24 @@ BOOST_AUTO_TEST_CASE(a_wait_and_its_hold)
 
 BOOST_AUTO_TEST_CASE(a_wait_is_linked_to_the_hold_that_it_waited_for)
 {
-    tracing.released("k", 5ms);
-    tracing.acquired("other", 1h, 2);
-    tracing.acquired("k", 1h, 2);
+    tracing.on_event(events::released{"k", 5ms});
+    tracing.on_event(events::acquired{"other", 1, 1h, 2});
+    tracing.on_event(events::acquired{"k", 1, 1h, 2});
     BOOST_TEST(spans.all[1].link == 0);
     BOOST_TEST(spans.all[2].link == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_hold_that_ended_before_the_call_is_no_cause)
 {
-    tracing.released("k", 5ms);
-    tracing.acquired("k", -1h, 1);  // called after it
+    tracing.on_event(events::released{"k", 5ms});
+    tracing.on_event(events::acquired{"k", 1, -1h, 1});  // called after it
     BOOST_TEST(spans.all[1].link == 0);
 }
 
 BOOST_AUTO_TEST_CASE(waits_without_success)
 {
-    tracing.gave_up("k", 1s, 3);
-    tracing.cancelled("k", 2s, 1);
+    tracing.on_event(events::gave_up{"k", 1, 1s, 3});
+    tracing.on_event(events::cancelled{"k", 1, 2s, 1});
     BOOST_TEST((spans.all[0].span.how == how::gave_up));
     BOOST_TEST((spans.all[1].span.how == how::cancelled));
     BOOST_TEST((spans.all[1].span.end - spans.all[1].span.begin == 2s));
@@ -95,47 +95,47 @@ BOOST_AUTO_TEST_CASE(waits_without_success)
 
 BOOST_AUTO_TEST_CASE(a_loss)
 {
-    tracing.acquired("k", 0ms, 1);
-    tracing.lost("k", error::lost);
+    tracing.on_event(events::acquired{"k", 1, 0ms, 1});
+    tracing.on_event(events::lost{"k", {}, error::lost});
     auto const& lost = spans.all[1].span;
     BOOST_TEST((lost.how == how::lost));
     BOOST_TEST((lost.why == error::lost));
     BOOST_TEST((lost.begin == spans.all[0].span.end));
-    tracing.lost("unknown", error::lost);
+    tracing.on_event(events::lost{"unknown", {}, error::lost});
     BOOST_TEST((spans.all[2].span.begin == spans.all[2].span.end));
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_bounded)
 {
     for (std::size_t i = 0; i != 3 * tracing.most_names; ++i)
-        tracing.released(std::to_string(i), 1ms);
-    tracing.acquired("0", 1h, 2);  // forgotten
+        tracing.on_event(events::released{std::to_string(i), 1ms});
+    tracing.on_event(events::acquired{"0", 1, 1h, 2});  // forgotten
     BOOST_TEST(spans.all.back().link == 0);
-    tracing.acquired(std::to_string(3 * tracing.most_names - 1), 1h, 2);
+    tracing.on_event(events::acquired{std::to_string(3 * tracing.most_names - 1), 1, 1h, 2});
     BOOST_TEST(spans.all.back().link != 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_recorder_that_throws_ends_nothing)
 {
     spans.fails = true;
-    tracing.acquired("k", 1ms, 1);
-    tracing.released("k", 1ms);
+    tracing.on_event(events::acquired{"k", 1, 1ms, 1});
+    tracing.on_event(events::released{"k", 1ms});
     BOOST_TEST(next->count("acquired") == 1);
     BOOST_TEST(next->count("released") == 1);
 }
 
 BOOST_AUTO_TEST_CASE(each_event_is_passed_on)
 {
-    tracing.waiting("k", 1s);
-    tracing.renewed("k", 1s);
-    tracing.renew_failed("k", error::unavailable);
-    tracing.handed_over("k");
-    tracing.found_lost("k");
-    tracing.lost("k", error::lost);
-    tracing.no_permits_set("k");
-    tracing.link_up(0, 1);
-    tracing.link_down(0, error::unavailable);
-    tracing.subscription_failed("k", error::subscription_failed);
+    tracing.on_event(events::waiting{"k", 1, 0us, 1s});
+    tracing.on_event(events::renewed{"k", 1s});
+    tracing.on_event(events::renew_failed{"k", error::unavailable});
+    tracing.on_event(events::handed_over{"k"});
+    tracing.on_event(events::found_lost{"k"});
+    tracing.on_event(events::lost{"k", {}, error::lost});
+    tracing.on_event(events::no_permits_set{"k"});
+    tracing.on_event(events::link_up{0, 1});
+    tracing.on_event(events::link_down{0, error::unavailable});
+    tracing.on_event(events::subscription_failed{"k", error::subscription_failed});
     for (auto const* what :
          {"waiting",
           "renewed",

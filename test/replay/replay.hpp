@@ -7,6 +7,7 @@
 
 #include <string>
 #include <utility>
+#include <variant>
 
 // What peers failed in, played again: docs/internals/failures.md says who saw it, and what colock
 // does.
@@ -49,14 +50,16 @@ inline config calm(config settings) { return with_lease(std::move(settings), 10s
 
 /// Counts what a client says of itself.
 struct counts final : observer {
-    void acquired(std::string_view, microseconds, std::uint32_t tries) noexcept override
+    void on_event(client_event const& what) noexcept override
     {
-        ++entries;
-        attempts += tries;
+        if (auto const* const entry = std::get_if<events::acquired>(&what)) {
+            ++entries;
+            attempts += entry->attempts;
+        }
+        waits += std::holds_alternative<events::waiting>(what);
+        losses += std::holds_alternative<events::lost>(what);
+        releases += std::holds_alternative<events::released>(what);
     }
-    void waiting(std::string_view, milliseconds) noexcept override { ++waits; }
-    void lost(std::string_view, error_code const&) noexcept override { ++losses; }
-    void released(std::string_view, microseconds) noexcept override { ++releases; }
 
     std::size_t entries = 0, attempts = 0, waits = 0, losses = 0, releases = 0;
 };

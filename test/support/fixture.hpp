@@ -23,6 +23,7 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace colock {
@@ -167,15 +168,15 @@ class diary final : public observer {
 public:
     using clock = std::chrono::steady_clock;
 
-    void link_up(std::size_t link, std::uint64_t /*epoch*/) noexcept override
+    void on_event(client_event const& what) noexcept override
     {
-        if (link == 0)
+        auto const* const link = std::get_if<events::link_up>(&what);
+        if (link && link->link == 0)
             up_ = clock::now();
-    }
-    void lost(std::string_view /*name*/, error_code const& /*why*/) noexcept override
-    {
-        ++losses_;
-        lost_ = clock::now();
+        if (std::holds_alternative<events::lost>(what)) {
+            ++losses_;
+            lost_ = clock::now();
+        }
     }
 
     int losses() const noexcept { return losses_; }

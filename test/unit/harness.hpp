@@ -23,6 +23,7 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace colock::test {
@@ -118,55 +119,9 @@ extern template class pending<permit>;
 
 /// Writes down what a client does.
 struct recorder final : observer {
-    void acquired(std::string_view n, microseconds waited, std::uint32_t attempts) noexcept override
+    void on_event(client_event const& what) noexcept override
     {
-        note("acquired", n);
-        last_waited = waited;
-        last_attempts = attempts;
-    }
-    void acquiring(acquire_step const& step) noexcept override
-    {
-        steps.emplace_back(step.number, step.what);
-    }
-    void waiting(std::string_view n, milliseconds lease) noexcept override
-    {
-        note("waiting", n);
-        last_lease = lease;
-    }
-    void no_permits_set(std::string_view n) noexcept override { note("no_permits_set", n); }
-    void renewed(std::string_view n, milliseconds valid) noexcept override
-    {
-        note("renewed", n);
-        last_valid = valid;
-    }
-    void renew_failed(std::string_view n, error_code const& ec) noexcept override
-    {
-        note("renew_failed", n);
-        last_error = ec;
-    }
-    void lost(std::string_view n, error_code const& ec) noexcept override
-    {
-        note("lost", n);
-        last_error = ec;
-    }
-    void found_lost(std::string_view n) noexcept override { note("found_lost", n); }
-    void handed_over(std::string_view n) noexcept override { note("handed_over", n); }
-    void released(std::string_view n, microseconds held) noexcept override
-    {
-        note("released", n);
-        last_held = held;
-    }
-    void link_up(std::size_t, std::uint64_t) noexcept override { note("link_up", ""); }
-    void link_down(std::size_t, error_code const&) noexcept override { note("link_down", ""); }
-    void subscription_failed(std::string_view n, error_code const& ec) noexcept override
-    {
-        note("subscription_failed", n);
-        last_error = ec;
-    }
-
-    void note(std::string_view what, std::string_view name)
-    {
-        events.push_back({std::string{what}, std::string{name}});
+        std::visit([this](auto const& e) { note(e); }, what);
     }
     std::ptrdiff_t count(std::string_view what) const
     {
@@ -174,11 +129,75 @@ struct recorder final : observer {
     }
 
     std::vector<std::pair<std::string, std::string>> events;
-    std::vector<std::pair<std::uint64_t, acquire_step::kind>> steps;
+    std::vector<std::pair<std::uint64_t, std::string>> steps;  ///< of each acquire, by its number
     microseconds last_waited{}, last_held{};
     milliseconds last_lease{}, last_valid{};
     std::uint32_t last_attempts = 0;
     error_code last_error;
+    std::string last_holder, last_cause;
+
+private:
+    void note(std::string_view what, std::string_view name)
+    {
+        events.push_back({std::string{what}, std::string{name}});
+    }
+    template <class Event>
+    void note_step(std::string_view what, Event const& e)
+    {
+        note(what, e.name);
+        steps.emplace_back(e.number, what);
+    }
+    void note(events::acquired const& e)
+    {
+        note_step("acquired", e);
+        last_waited = e.waited;
+        last_attempts = e.attempts;
+    }
+    void note(events::waiting const& e)
+    {
+        note_step("waiting", e);
+        last_lease = e.lease;
+    }
+    void note(events::gave_up const& e) { note_step("gave_up", e); }
+    void note(events::cancelled const& e) { note_step("cancelled", e); }
+    void note(events::no_permits_set const& e) { note("no_permits_set", e.name); }
+    void note(events::renewed const& e)
+    {
+        note("renewed", e.name);
+        last_valid = e.valid_for;
+    }
+    void note(events::renew_failed const& e)
+    {
+        note("renew_failed", e.name);
+        last_error = e.why;
+    }
+    void note(events::lost const& e)
+    {
+        note("lost", e.name);
+        last_holder = e.holder;
+        last_error = e.why;
+        last_cause = e.cause;
+    }
+    void note(events::found_lost const& e)
+    {
+        note("found_lost", e.name);
+        last_holder = e.holder;
+        last_cause = e.cause;
+    }
+    void note(events::handed_over const& e) { note("handed_over", e.name); }
+    void note(events::released const& e)
+    {
+        note("released", e.name);
+        last_held = e.held;
+    }
+    void note(events::link_up const&) { note("link_up", ""); }
+    void note(events::link_down const&) { note("link_down", ""); }
+    void note(events::subscription_failed const& e)
+    {
+        note("subscription_failed", e.channel);
+        last_error = e.why;
+        last_cause = e.cause;
+    }
 };
 
 /// A lease of 3 s: renewed after 0.9 to 1 s, valid for 2,968 ms, lost after 2,668 ms.

@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <variant>
 
 namespace {
 
@@ -36,7 +37,10 @@ struct fleet {
 };
 
 struct hand_over_counter final : colock::observer {
-    void handed_over(std::string_view /*name*/) noexcept override { ++count; }
+    void on_event(colock::client_event const& what) noexcept override
+    {
+        count += std::holds_alternative<colock::events::handed_over>(what);
+    }
     int count = 0;
 };
 

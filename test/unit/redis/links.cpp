@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace colock::test {
@@ -680,7 +681,11 @@ BOOST_AUTO_TEST_CASE(a_cluster_whose_nodes_say_standalone_is_used)
 BOOST_AUTO_TEST_CASE(the_links_of_a_node_without_slots_are_forgotten)
 {
     struct link_epochs final : observer {
-        void link_up(std::size_t link, std::uint64_t epoch) noexcept override { of[link] = epoch; }
+        void on_event(client_event const& what) noexcept override
+        {
+            if (auto const* const is_up = std::get_if<events::link_up>(&what))
+                of[is_up->link] = is_up->epoch;
+        }
         std::map<std::size_t, std::uint64_t> of;
     };
     scripted_server other;

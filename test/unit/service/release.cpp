@@ -93,6 +93,11 @@ BOOST_AUTO_TEST_CASE(gone_at_the_server_is_lost)
     BOOST_TEST((release(mine).ec() == error::lost));
     BOOST_TEST(events->count("found_lost") == 1);
     BOOST_TEST(events->count("lost") == 0);
+    BOOST_TEST(events->last_holder.starts_with(inside().uuid() + ':'));
+    BOOST_TEST_REQUIRE(log.size() == 1U);
+    BOOST_TEST(
+        log[0].starts_with("release k (" + events->last_holder + "): " + events->last_cause), log[0]
+    );
 }
 
 BOOST_AUTO_TEST_CASE(gone_behind_the_end_of_its_lease_proves_nothing)

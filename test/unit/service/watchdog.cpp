@@ -213,7 +213,13 @@ BOOST_AUTO_TEST_CASE(unrenewed_it_is_lost_a_margin_before_its_end)
     BOOST_TEST((time.now() == until - margin));
     BOOST_TEST((told.succeeded() && also.succeeded()));
     BOOST_TEST((events->last_error == error::lost));
-    BOOST_TEST(log.size() == 1U);
+    BOOST_TEST_REQUIRE(log.size() == 1U);
+    BOOST_TEST(
+        log[0] ==
+        "hold k (" + events->last_holder + "): lost: " + events->last_cause +
+            "; stop the work it protects"
+    );
+    BOOST_TEST(events->last_holder.starts_with(inside().uuid() + ':'));
     auto const sent = renewals();
     time.advance(5s);
     BOOST_TEST(renewals() == sent);  // a lost hold is renewed no more
