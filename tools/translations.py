@@ -11,7 +11,8 @@
 
 docs/zh/FOLLOWS has a line for each page in docs/zh, and for README.zh-CN.md: its name, the hash of the
 English page that it follows, its own hash then, and the reason if it needed no change. Both pages have to link to each other in their third line, and to
-show the same programs and outputs in the same order. What a Chinese page shows of commands, CMake and
+show the same programs and outputs in the same order. A number that tools/figures fills in may change without the
+other page. What a Chinese page shows of commands, CMake and
 other code, the English page shows too, line for line but for the comments.
 """
 
@@ -27,6 +28,9 @@ LIST = "docs/zh/FOLLOWS"
 README = "README.zh-CN.md"
 # tools/figures checks the marks of figures in each page by itself.
 SHOWN = re.compile(r"^<!-- (?!from |table |run ).* -->$", re.MULTILINE)
+FILLED = re.compile(r"(?:\d+ [A-Z][a-z]+ \d{4}|\d{4} 年 \d+ 月 \d+ 日|\d[\d.,-]*|\b[0-9a-f]{7,40})(?=<!-- from )")
+FILLED_TABLE = re.compile(r"^(<!-- (?:table|run) .* -->\n)(?:.+\n)*", re.MULTILINE)
+FILLED_BLOCK = re.compile(r"^(<!-- from .* -->\n\n?)((?:.+\n)+)", re.MULTILINE)
 # check_docs.py compares these blocks with the programs; a picture's labels are in its page's language.
 WITH_PROGRAM = ("cpp", "text", "mermaid")
 
@@ -44,8 +48,16 @@ def pair(root: pathlib.Path, name: str) -> tuple[pathlib.Path, pathlib.Path]:
     return root / "docs" / name, root / "docs/zh" / name
 
 
+def without_figures(text: str) -> str:
+    """Without what tools/figures fills in."""
+    text = FILLED_TABLE.sub(r"\1", text)
+    text = FILLED_BLOCK.sub(lambda found: found[1] + re.sub(r"\d[\d,.]*", "", found[2]), text)
+    return FILLED.sub("", text)
+
+
 def hash_of(page: pathlib.Path) -> str:
-    return hashlib.sha256(page.read_bytes()).hexdigest()[:16]
+    text = without_figures(page.read_text(encoding="utf-8"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def links(name: str) -> tuple[str, str]:
@@ -142,7 +154,16 @@ def self_test() -> None:
         (root / README).write_text("# R\n\n[English](README.md) | 中文\n")
         update(root)
         assert not check(root), check(root)
-        english.write_text(english.read_text() + "\nMore.\n<!-- table runs a -->\n")
+        measured = (
+            "\nAt 1f2e3d4<!-- from a:commit --> on 1 May 2026<!-- from a:taken --> 12<!-- from a:b --> µs.\n"
+            "<!-- table a b -->\n| 1 |\n\n<!-- run a -->\nTaken in 7 s.\n\n<!-- from a:c -->\n![12 µs](a.svg)\n"
+        )
+        english.write_text(english.read_text() + measured)
+        assert check(root) and not update(root, {"a.md": "the figures"})
+        again = measured.replace("12", "1,034.5").replace("1 May", "27 June").replace("1f2e", "a000")
+        english.write_text(english.read_text().replace(measured, again.replace("| 1 |", "| 2 |").replace("7 s", "9 s")))
+        assert not check(root), check(root)
+        english.write_text(english.read_text() + "\nMore.\n")
         assert any("docs/a.md has changed" in finding for finding in check(root))
         assert update(root) and any("docs/a.md has changed" in finding for finding in check(root))
         assert not update(root, {"a.md": "the new word is a name"})
