@@ -7,7 +7,8 @@ import sys
 HIDDEN = [
     re.compile(r"^inline namespace v\w+ \{$|^\}  // namespace v\d+_\d+$", re.MULTILINE),
     re.compile(r"^namespace detail \{\n.*?^\}  // namespace detail$", re.DOTALL | re.MULTILINE),
-    re.compile(r"^template <>\nstruct boost::system::.*?\};$", re.DOTALL | re.MULTILINE),
+    re.compile(r"^template <[^\n]*>\nstruct boost::(?:system|asio)::.*?\};$", re.DOTALL | re.MULTILINE),
+    re.compile(r"^inline detail::[^\n]*\}$", re.MULTILINE),
     re.compile(r"^ *friend [^;]*;$", re.MULTILINE),
     re.compile(r"^ *using (?:operations|milliseconds|microseconds) = .*;$", re.MULTILINE),
 ]
