@@ -141,6 +141,26 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_was_forced_before_the_answer_is_not_handed_o
     BOOST_TEST(redis.is_locked("k"));
 }
 
+// Somebody deletes the lock after the script that moved it, and another task of this client takes
+// it before the answer of that script comes.
+BOOST_FIXTURE_TEST_CASE(one_that_this_client_has_taken_since_is_not_handed_on, unfenced)
+{
+    auto mine = take(mutex());
+    auto const what = give(mine.value()).value();
+    auto& late = server->expect(scripts::adopt);
+    auto back = client.adopt(what, settled());
+    auto const moved = redis.run(late.seen());
+    redis.ask({"DEL", "k"});
+    auto const taken = take(mutex());
+    BOOST_TEST_REQUIRE(taken.succeeded());
+    auto const waits = take(mutex());
+    respond(late, moved);
+    BOOST_TEST_REQUIRE(back.succeeded());
+    release(back.value());
+    BOOST_TEST(!waits.is_done());
+    BOOST_TEST(redis.is_locked("k"));
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_that_is_too_late_to_be_of_use_is_given_back)
 {
     auto const what = given();
