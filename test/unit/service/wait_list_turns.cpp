@@ -73,6 +73,22 @@ BOOST_AUTO_TEST_CASE(a_client_behind_one_that_has_left_does_not_wait_for_it)
     BOOST_TEST(list().empty());
 }
 
+// Others listen to the lock's channel, so a told client lets them go first, for 24 ms here.
+BOOST_AUTO_TEST_CASE(a_turn_that_would_be_put_off_past_the_limit_is_used_at_once)
+{
+    auto before = take_slowly(b);
+    release(b, before);
+    auto held = take(a);
+    b.open_mailbox();
+    auto const waits = b.try_for(30ms);
+    settle();
+    pass(21ms);
+    BOOST_TEST_REQUIRE(!waits.is_done());
+    redis.others = 1;
+    release(a, held);
+    BOOST_TEST(waits.gave_something());
+}
+
 // It has died, say.
 BOOST_AUTO_TEST_CASE(a_client_behind_one_that_does_not_come_waits_a_tenth_of_a_second)
 {
