@@ -177,6 +177,10 @@ void node::note(
         bool const grants = what.name.find("acquire") != what.name.npos || what.name == "adopt";
         if (is_number && grants && one.number != 0)
             remember_grant(words[i * width], decide::read_acquire(one, true).last_token);
+        // From then on the part counts with this token, in place of the one that it has drawn.
+        if (what.name == "raise" && one.what == reply::kind::list && one.items.front().number > 0)
+            if (auto const token = number_in(words[keys + i * width + 1]); token > 0)
+                remember_grant(words[i * width], static_cast<std::uint64_t>(token));
         if (is_number && one.number != 0 && (grants || what.name == "extend"))
             set_at_[std::string{words[i * width]}] = time_.now();
         if (is_number && one.number != 0 && what.name.find("force") != what.name.npos)
