@@ -279,15 +279,16 @@ void call_batch::settle_kept()
         auto const first = c.first, count = c.count;
         reply& whole = kept[k];
         bool const is_list = whole.what == reply::kind::list && whole.items.size() == count;
+        bool const is_error = whole.what == reply::kind::error;
         for (std::size_t i = 0; i != count && !is_dropped_; ++i) {
             auto value = reply::of(std::string_view{});  // which no reader takes
             if (c.whole)
                 value = std::exchange(whole, {});
             else if (is_list)
                 value = std::move(whole.items[i]);
-            else if (whole.what == reply::kind::error)
+            else if (is_error)
                 value = whole;
-            pass_on(first + i, std::move(value), count != 1);
+            pass_on(first + i, std::move(value), is_error && count != 1);
         }
     }
 }

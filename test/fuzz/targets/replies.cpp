@@ -158,7 +158,10 @@ private:
     void on_step(step& s, reply&& part, bool in_company, time_point) override
     {
         require(parts.size() < steps_.size() && &s == &steps_[parts.size()], "steps have an order");
-        require(in_company == (steps_.size() != 1), "a step knows whether it shares its call");
+        require(
+            !in_company || (part.what == reply::kind::error && steps_.size() != 1),
+            "only an error is for all that share a call"
+        );
         parts.push_back(std::move(part));
     }
     void on_step_lost(step&, time_point) override { require(false, "no answered step is lost"); }
