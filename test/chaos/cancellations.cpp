@@ -104,6 +104,7 @@ config slow(redis_server& server, proxy const& network)
     c.addresses.front().port = network.port();
     c.lease = long_lease;
     c.linger = linger;
+    c.timeout = long_lease;  // no end of a call is about the time
     c.log = {[](log_level, std::string_view) {}, log_level::error};
     return c;
 }
