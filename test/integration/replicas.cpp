@@ -4,7 +4,6 @@
 #include "family/kinds.hpp"
 #include "integration/replicated.hpp"
 
-#include <algorithm>
 #include <string>
 #include <type_traits>
 
@@ -44,20 +43,16 @@ BOOST_DATA_TEST_CASE(one_that_is_stopped_is_waited_for_until_the_limit, each_ser
     auto& redis = at.connect(patient(at));
     servers.replica.pause();
     at.run([&]() -> asio::awaitable<void> {
-        // The first of all: its link has yet to come up.
-        auto const first = co_await refused_after(redis.client, unique_name("first"));
-        BOOST_TEST(first >= 290);
-        BOOST_TEST(first < 300 + 250);
-        // One goes alone, and those that come meanwhile go together.
-        std::int64_t longest = 0;
+        // The first of all: its link has yet to come up. unit/redis/replica_waits.cpp has the
+        // limit.
+        BOOST_TEST(co_await refused_after(redis.client, unique_name("first")) >= 290);
+        // One after the other they would take half a minute.
         tasks all{at.context()};
         for (int i = 0; i != 100; ++i)
             all.start([&]() -> asio::awaitable<void> {
-                auto const after = co_await refused_after(redis.client, unique_name("many"));
-                longest = std::max(longest, after);
+                co_await refused_after(redis.client, unique_name("many"));
             });
         co_await all.join(5s);
-        BOOST_TEST(longest < 2 * 300 + 250);
         BOOST_TEST(co_await eventually([&] { return redis.client.stats().owed_releases == 0; }));
         BOOST_TEST(servers.primary.ask("KEYS", "test:*").items.empty());
 
