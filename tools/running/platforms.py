@@ -5,16 +5,14 @@ What colock needs there is built by that compiler, too, from the sources of Debi
 there are no more than the headers of it, and nothing is linked.
 """
 
-import os
 import pathlib
 import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from typing import NamedTuple
 
-from . import builds
+from . import builds, debian
 from .parts import ROOT, Failed
 
 ZIG = "ziglang==0.17.*"
@@ -232,50 +230,25 @@ def link(target: Target) -> None:
 def run(target: Target) -> None:
     """Builds these, and runs the unit tests and the simulated worlds."""
     builds.set_up()
-    install(*target.needs)
+    debian.install(*target.needs)
     link(target)
     for program in ("colock-unit-tests", "simulation/colock-world-tests"):
         builds.run(*target.by, target.build / "colock/test" / program)
 
 
-# ---- Other compilers -----------------------------------------------------------------------------
-
-GCC_ROOT = "cmake ninja-build python3 libboost-dev libssl-dev liblua5.1-0-dev g++-13 g++-14".split()
+# ---- In Debian 13 --------------------------------------------------------------------------------
 
 
 def run_gcc() -> None:
-    """Builds and runs the unit tests and the worlds by the compilers of Debian 13, in a root of it that has
-    nothing else."""
-    builds.set_up()
-    install("mmdebstrap")
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
-                            stdout=subprocess.PIPE, text=True, check=True).stdout.split("\0")
-    given = shlex.join(f"-D{name}={value}" for name, value in settings("ON").items())
-    with tempfile.TemporaryDirectory() as place:
-        sources = pathlib.Path(place, "sources")
-        for name in listed:
-            if name and (ROOT / name).is_file():
-                (sources / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(ROOT / name, sources / name)
-        lines = ["set -eux"]
-        for version in (13, 14):
-            build = f"/build-{version}"
-            lines += [
-                f"cmake -G Ninja -S /sources -B {build} -DCMAKE_CXX_COMPILER=g++-{version} {given}",
-                f"cmake --build {build} --target {' '.join(TESTS)}",
-                f"{build}/test/colock-unit-tests",
-                f"{build}/test/simulation/colock-world-tests",
-                f"rm -rf {build}",
-            ]
-        (sources / "run.sh").write_text("\n".join(lines) + "\n")
-        builds.run("mmdebstrap", "--quiet", "--variant=apt", "--dpkgopt=force-unsafe-io",
-                   f"--include={','.join(GCC_ROOT)}", f"--customize-hook=copy-in {sources} /",
-                   '--customize-hook=chroot "$1" sh /sources/run.sh', "--format=null", "trixie", "/dev/null")
-
-
-def install(*packages: str) -> None:
-    known = subprocess.run(["dpkg-query", "-W", "-f", "${Status}\n", *packages], stdout=subprocess.PIPE,
-                           stderr=subprocess.DEVNULL, text=True, check=False)
-    if packages and (known.returncode or "not-installed" in known.stdout):
-        root = [] if os.geteuid() == 0 else ["sudo"]
-        builds.run(*root, "apt-get", "install", "-q", "-y", "--no-install-recommends", *packages)
+    """Builds and runs the unit tests and the worlds by its compilers."""
+    lines = []
+    for version in (13, 14):
+        build = f"/build-{version}"
+        lines += [
+            f"cmake -G Ninja -S /sources -B {build} -DCMAKE_CXX_COMPILER=g++-{version} {debian.words(settings('ON'))}",
+            f"cmake --build {build} --target {' '.join(TESTS)}",
+            f"{build}/test/colock-unit-tests",
+            f"{build}/test/simulation/colock-world-tests",
+            f"rm -rf {build}",
+        ]
+    debian.run(["g++-13", "g++-14"], lines)
