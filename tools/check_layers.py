@@ -18,7 +18,7 @@ from dataclasses import dataclass
 BELOW_CORE = ("redis", "base", "decide", "system", "public")
 ALLOWED = {
     "public": {"public"},
-    "bridge": {"public"},
+    "bridge": {"bridge", "public"},
     "system": {"system"},
     "vocabulary": {"vocabulary", "system", "public"},
     "decide": {"decide", "system", "public"},
@@ -38,10 +38,11 @@ ALLOWED = {
 }
 INSIDE = set(ALLOWED) - {"public", "bridge", "programs"}
 
-# Each is the one place below the programs that includes that library.
+# Each is the one place below the programs that includes that library: what begins so.
 BRIDGES = {
     "spdlog": "include/colock/log/spdlog.hpp",
     "prometheus": "include/colock/metrics/prometheus.hpp",
+    "opentelemetry": "include/colock/otel",
 }
 # A server or a child process lives in real time, also in a test with virtual time.
 REAL_TIME = ("src/base/clock.", "test_double/child.", "test_double/private_server.")
@@ -89,7 +90,7 @@ class Include:
 
 
 def layer_of(path: str) -> str | None:
-    if path in BRIDGES.values():
+    if path.startswith(tuple(BRIDGES.values())):
         return "bridge"
     first, *rest = path.split("/")
     if first == "include":
@@ -202,7 +203,7 @@ class Tree:
         allowed = ALLOWED[layer]
         if path.startswith(OUTSIDE) and target in INSIDE:
             self.find(path, include.line, f"a program for users includes public headers alone, not {include.name}")
-        if target == "bridge" and layer != "programs":
+        if target == "bridge" and layer not in ("bridge", "programs"):
             self.find(path, include.line, "a bridge to another library is for programs only")
         elif allowed is not None and target not in allowed and include.own != path:
             self.find(path, include.line, f"{layer} must not include {target} ({include.name})")
@@ -220,7 +221,7 @@ class Tree:
         if layer in PORTABLE and OF_THE_SYSTEM.match(name) and not chooses(path) and name not in EVERYWHERE:
             refuse(f"<{name}> is not on every system: it belongs to src/system")
         for library, bridge in BRIDGES.items():
-            if name.startswith(f"{library}/") and layer != "programs" and path != bridge:
+            if name.startswith(f"{library}/") and layer != "programs" and not path.startswith(bridge):
                 refuse(f"{library} is included in {bridge} and in programs only")
         if layer in ("decide", "resp") and re.match(r"boost/(asio|beast)|openssl/", name):
             refuse("a decision knows no I/O")
@@ -408,6 +409,14 @@ CASES: list[tuple[dict[str, str], str, str]] = [
         {BRIDGES["spdlog"]: "#include <prometheus/registry.h>\n"},
         f"{BRIDGES['spdlog']}:1:",
         "prometheus is included in",
+    ),
+    (
+        {
+            "include/colock/otel.hpp": "#include <colock/otel/a.hpp>\n",
+            "include/colock/otel/a.hpp": "#include <opentelemetry/a.h>\n",
+        },
+        "",
+        "",
     ),
     (
         {"include/colock/a.hpp": "#include <core/x.hpp>\n", "src/core/x.hpp": ""},

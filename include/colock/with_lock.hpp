@@ -38,8 +38,10 @@ enum class late_loss : char { thrown, logged };
 
 /// Releases the hold. Throws `error::lost` if the server no longer had the lock while the hold was
 /// valid, and that is to be thrown. Another failure goes to the log; the lock is then free when its
-/// lease ends.
-asio::awaitable<void> release_after_work(hold& held, std::string doing, late_loss);
+/// lease ends. `answer` gets the error of the release.
+asio::awaitable<void> release_after_work(
+    hold& held, std::string doing, late_loss, error_code* answer = nullptr
+);
 
 /// Throws the error, if it is one, with the name of what could not be acquired.
 void throw_if(error_code ec, char const* doing, std::string const& name);

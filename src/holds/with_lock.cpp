@@ -105,12 +105,16 @@ asio::awaitable<void> expect_held(hold& held, std::string doing)
 }
 
 // An answer after the end of the lease says nothing of the time before: the release was late.
-asio::awaitable<void> release_after_work(hold& held, std::string doing, late_loss is)
+asio::awaitable<void> release_after_work(
+    hold& held, std::string doing, late_loss is, error_code* answer
+)
 {
     if (!state_of(held))
         co_return;
     auto const until = held ? state_of(held)->valid_until() : never;
     auto const [ec] = co_await held.release(asio::as_tuple(asio::deferred));
+    if (answer)
+        *answer = ec;
     if (ec == error::lost && is == late_loss::thrown && clock::now() < until)
         throw boost::system::system_error{ec, doing};
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Checks that a public header brings in neither OpenSSL, spdlog nor prometheus-cpp.
+"""Checks that a public header brings in neither OpenSSL, spdlog, prometheus-cpp nor opentelemetry-cpp.
 
     check_includes.py --compiler C --include DIR --system DIR HEADER
 """
@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-UNWANTED = re.compile(r"/(openssl|spdlog|fmt|prometheus)(/|\.hpp$)|/boost/asio/ssl(/|\.hpp$)")
+UNWANTED = re.compile(r"/(openssl|spdlog|fmt|prometheus|opentelemetry)(/|\.hpp$)|/boost/asio/ssl(/|\.hpp$)")
 
 
 def main() -> None:

@@ -252,3 +252,21 @@ def run_gcc() -> None:
             f"rm -rf {build}",
         ]
     debian.run(["g++-13", "g++-14"], lines)
+
+
+# The CMake package of opentelemetry-cpp-dev looks for all of these, and Debian does not bring them.
+OTEL = """g++ redis-server opentelemetry-cpp-dev libgrpc++-dev libprotobuf-dev protobuf-compiler
+protobuf-compiler-grpc""".split()
+
+
+def run_otel() -> None:
+    """Builds what uses colock::otel of an installed colock, and runs it."""
+    given = debian.words(settings("OFF") | {"COLOCK_INSTALL": "ON", "CMAKE_INSTALL_PREFIX": "/installed"})
+    debian.run(OTEL, [
+        f"cmake -G Ninja -S /sources -B /build {given}",
+        "cmake --build /build",
+        "cmake --install /build",
+        f"cmake -G Ninja -S /sources/test/otel -B /otel -DCMAKE_PREFIX_PATH=/installed {given}",
+        "cmake --build /otel",
+        "ctest --test-dir /otel --output-on-failure",
+    ])
