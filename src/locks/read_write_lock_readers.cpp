@@ -143,7 +143,9 @@ bool readers::may_ask(waiter const& who) const
 void readers::stay_behind()
 {
     auto* const w = beside();
-    if (w && !w->held() && !is_closed())
+    if (w && w->held())
+        note_taken();  // also when it has left, as long as no answer says otherwise
+    else if (w && !is_closed())
         w->let_pass_in_time();
 }
 

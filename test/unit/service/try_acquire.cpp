@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "unit/harness.hpp"
+#include "unit/service/group.hpp"
+#include <colock/read_write_lock.hpp>
 
 namespace colock::test {
 
@@ -189,6 +190,25 @@ BOOST_AUTO_TEST_CASE(so_does_one_behind_a_hold_that_has_just_ended)
     server->expect(scripts::release).reply(released());
     asked.reply(granted(2));
     time.settle();
+}
+
+BOOST_FIXTURE_TEST_CASE(so_does_a_reader_behind_a_writer_that_has_just_left, served)
+{
+    read_write_lock const both{client, "k"};
+    auto writes = take(both.write());
+    auto const reads = take_for(both.read(), 120ms);
+    time.advance(119ms);
+    auto& leaves = server->expect(scripts::write_release);
+    auto& asked = server->expect(scripts::read_acquire);
+    auto const released = release(writes.value());
+    respond(leaves, redis.run(leaves.seen()));
+    BOOST_TEST(released.succeeded());
+    BOOST_TEST_REQUIRE(asked.has_come());
+    time.advance(2ms);
+    BOOST_TEST(reads.gave_nothing());
+    respond(asked, redis.run(asked.seen()));
+    time.advance(100ms);
+    BOOST_TEST(!redis.is_locked("k"));
 }
 
 BOOST_AUTO_TEST_CASE(a_limited_wait_gets_in_when_the_lock_comes_free)
