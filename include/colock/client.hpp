@@ -179,7 +179,7 @@ public:
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Errors
-    ///   - success — everything is released.
+    ///   - success — everything is released, or its lease is over.
     ///   - `error::unavailable` — the server refused some release or did not answer it within
     ///     `config::close_timeout`, or a lock is still held from before a `stop()`. Those locks are
     ///     free when their leases end. Or a `permit_guard` still has permits after that time; they
