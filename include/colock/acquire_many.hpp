@@ -153,29 +153,18 @@ private:
 ///   any name behind.
 ///
 /// Executor, thread-safety and lifetimes are as for `lock`.
-template <detail::token_for<detail::acquired_many> Token = boost::asio::deferred_t>
+template <class Options = acquire_many_options, class Token = boost::asio::deferred_t>
+    requires detail::call_for<Options, Token, acquire_many_options, detail::acquired_many>
 auto acquire_many(
-    client const& where,
-    std::vector<std::string> names,
-    acquire_many_options options,
-    Token&& token = {}
+    client const& where, std::vector<std::string> names, Options&& options = {}, Token&& token = {}
 )
 {
-    return detail::initiate<detail::acquired_many>(
+    return detail::initiate_call<detail::acquired_many, acquire_many_options>(
         detail::core_of(where),
         &detail::acquire_many,
+        std::forward<Options>(options),
         std::forward<Token>(token),
-        std::move(names),
-        options
-    );
-}
-
-/// All of them, for as long as it takes.
-template <detail::token_for<detail::acquired_many> Token = boost::asio::deferred_t>
-auto acquire_many(client const& where, std::vector<std::string> names, Token&& token = {})
-{
-    return acquire_many(
-        where, std::move(names), acquire_many_options{}, std::forward<Token>(token)
+        std::move(names)
     );
 }
 

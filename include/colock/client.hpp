@@ -266,19 +266,17 @@ public:
     ///   terminal, partial, total. Completes at once with `operation_aborted`. If nothing was sent
     ///   yet, the claim is still good. Otherwise it may be used up: the client then releases the
     ///   lock in the background.
-    template <detail::token_for<detail::adopted> Token = boost::asio::deferred_t>
-    auto adopt(claim what, acquire_options options, Token&& token = {}) const
+    template <class Options = acquire_options, class Token = boost::asio::deferred_t>
+        requires detail::call_for<Options, Token, acquire_options, detail::adopted>
+    auto adopt(claim what, Options&& options = {}, Token&& token = {}) const
     {
-        return detail::initiate<detail::adopted>(
-            core_, &detail::adopt_claim, std::forward<Token>(token), std::move(what), options
+        return detail::initiate_call<detail::adopted, acquire_options>(
+            core_,
+            &detail::adopt_claim,
+            std::forward<Options>(options),
+            std::forward<Token>(token),
+            std::move(what)
         );
-    }
-
-    /// With the default options.
-    template <detail::token_for<detail::adopted> Token = boost::asio::deferred_t>
-    auto adopt(claim what, Token&& token = {}) const
-    {
-        return adopt(std::move(what), acquire_options{}, std::forward<Token>(token));
     }
 
     /// Ends the client at once.

@@ -75,6 +75,10 @@ struct lock_operations<lock_id> {
 
 /// The operations that all locks share. Each kind of lock has its own class, and its page says what
 /// differs; everything else is as described here.
+///
+/// The options of an acquire and the completion token may each be left out: `acquire()`,
+/// `acquire(token)`, `acquire({.lease = 3s})`, `acquire({.lease = 3s}, token)`. A token alone takes
+/// the place of the options.
 template <class Subject>
 class basic_lock {
     using operations = detail::lock_operations<Subject>;
@@ -119,23 +123,18 @@ public:
     ///   terminal, partial, total. Completes at once with `operation_aborted` and leaves nothing
     ///   behind: if the server still grants the lock, it goes to the next waiter or is released in
     ///   the background.
-    template <detail::token_for<detail::acquired> Token = boost::asio::deferred_t>
-    auto acquire(acquire_options options, Token&& token = {}) const
+    template <class Options = acquire_options, class Token = boost::asio::deferred_t>
+        requires detail::call_for<Options, Token, acquire_options, detail::acquired>
+    auto acquire(Options&& options = {}, Token&& token = {}) const
     {
-        return detail::initiate<detail::acquired>(
-            core_, &operations::acquire, std::forward<Token>(token), id_, options
+        return detail::initiate_call<detail::acquired, acquire_options>(
+            core_,
+            &operations::acquire,
+            std::forward<Options>(options),
+            std::forward<Token>(token),
+            id_
         );
     }
-
-    /// With the default options.
-    template <detail::token_for<detail::acquired> Token>
-    auto acquire(Token&& token) const
-    {
-        return acquire(acquire_options{}, std::forward<Token>(token));
-    }
-
-    /// With the default options.
-    auto acquire() const { return acquire(acquire_options{}, boost::asio::deferred); }
 
     /// Tries to acquire the lock once.
     ///
@@ -153,28 +152,19 @@ public:
     ///     it is released again.
     /// \par Cancellation
     ///   As `acquire`.
-    template <detail::token_for<detail::tried> Token = boost::asio::deferred_t>
-    auto try_acquire(acquire_options options, Token&& token = {}) const
+    template <class Options = acquire_options, class Token = boost::asio::deferred_t>
+        requires detail::call_for<Options, Token, acquire_options, detail::tried>
+    auto try_acquire(Options&& options = {}, Token&& token = {}) const
     {
-        return detail::initiate<detail::tried>(
+        return detail::initiate_call<detail::tried, acquire_options>(
             core_,
             &operations::try_acquire_for,
+            std::forward<Options>(options),
             std::forward<Token>(token),
             id_,
-            milliseconds{0},
-            options
+            milliseconds{0}
         );
     }
-
-    /// With the default options.
-    template <detail::token_for<detail::tried> Token>
-    auto try_acquire(Token&& token) const
-    {
-        return try_acquire(acquire_options{}, std::forward<Token>(token));
-    }
-
-    /// With the default options.
-    auto try_acquire() const { return try_acquire(acquire_options{}, boost::asio::deferred); }
 
     /// Acquires the lock, and waits at most `wait` for it. Zero tries once.
     ///
@@ -193,33 +183,21 @@ public:
     template <
         class Rep,
         class Period,
-        detail::token_for<detail::tried> Token = boost::asio::deferred_t>
+        class Options = acquire_options,
+        class Token = boost::asio::deferred_t>
+        requires detail::call_for<Options, Token, acquire_options, detail::tried>
     auto try_acquire_for(
-        std::chrono::duration<Rep, Period> wait, acquire_options options, Token&& token = {}
+        std::chrono::duration<Rep, Period> wait, Options&& options = {}, Token&& token = {}
     ) const
     {
-        return detail::initiate<detail::tried>(
+        return detail::initiate_call<detail::tried, acquire_options>(
             core_,
             &operations::try_acquire_for,
+            std::forward<Options>(options),
             std::forward<Token>(token),
             id_,
-            detail::round_up<milliseconds>(wait),
-            options
+            detail::round_up<milliseconds>(wait)
         );
-    }
-
-    /// With the default options.
-    template <class Rep, class Period, detail::token_for<detail::tried> Token>
-    auto try_acquire_for(std::chrono::duration<Rep, Period> wait, Token&& token) const
-    {
-        return try_acquire_for(wait, acquire_options{}, std::forward<Token>(token));
-    }
-
-    /// With the default options.
-    template <class Rep, class Period>
-    auto try_acquire_for(std::chrono::duration<Rep, Period> wait) const
-    {
-        return try_acquire_for(wait, acquire_options{}, boost::asio::deferred);
     }
 
     /// Acquires the lock, and waits until `until` at most. A moment that has passed tries once.
@@ -235,33 +213,21 @@ public:
     template <
         class Clock,
         class Duration,
-        detail::token_for<detail::tried> Token = boost::asio::deferred_t>
+        class Options = acquire_options,
+        class Token = boost::asio::deferred_t>
+        requires detail::call_for<Options, Token, acquire_options, detail::tried>
     auto try_acquire_until(
-        std::chrono::time_point<Clock, Duration> until, acquire_options options, Token&& token = {}
+        std::chrono::time_point<Clock, Duration> until, Options&& options = {}, Token&& token = {}
     ) const
     {
-        return detail::initiate<detail::tried>(
+        return detail::initiate_call<detail::tried, acquire_options>(
             core_,
             &operations::try_acquire_until,
+            std::forward<Options>(options),
             std::forward<Token>(token),
             id_,
-            detail::moment(until),
-            options
+            detail::moment(until)
         );
-    }
-
-    /// With the default options.
-    template <class Clock, class Duration, detail::token_for<detail::tried> Token>
-    auto try_acquire_until(std::chrono::time_point<Clock, Duration> until, Token&& token) const
-    {
-        return try_acquire_until(until, acquire_options{}, std::forward<Token>(token));
-    }
-
-    /// With the default options.
-    template <class Clock, class Duration>
-    auto try_acquire_until(std::chrono::time_point<Clock, Duration> until) const
-    {
-        return try_acquire_until(until, acquire_options{}, boost::asio::deferred);
     }
 
     /// Whether anybody holds the lock.

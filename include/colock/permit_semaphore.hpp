@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,6 +52,16 @@ using answered_count = void(error_code, std::int64_t);
 using permitted = void(error_code, permit);
 using tried_permit = void(error_code, if_acquired<permit>);
 using permitted_many = void(error_code, permit_list);
+
+/// One id or several.
+struct permit_ids {
+    permit_ids(char const* id) : all{id} {}
+    permit_ids(std::string id) : all{std::move(id)} {}
+    permit_ids(std::vector<std::string> several) : all{std::move(several)} {}
+    permit_ids(std::initializer_list<std::string> several) : all{several} {}
+
+    std::vector<std::string> all;
+};
 
 void permit_acquire(
     core_ptr,
@@ -158,49 +169,32 @@ public:
     std::optional<std::int64_t> limit() const noexcept { return limit_; }
 
     /// Makes the semaphore with this number of permits, unless it exists. The result says whether
-    /// it was made.
+    /// it was made. With a time, `try_set_permits(5, 1h)`, it ends after that, with all its
+    /// permits: for names that come and go. A permit that is out then is lost at its next renewal.
     ///
     /// \par Effects
     ///   `scripts/semaphore_set.lua`, one round trip. A message tells the waiters.
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors
-    ///   - `error::invalid_argument` — an empty or over-long name, a number below 0 or over 2^31-1.
-    ///     Nothing was sent.
+    ///   - `error::invalid_argument` — an empty or over-long name, a number below 0 or over 2^31-1,
+    ///     or a time under 1 ms or over ten years. Nothing was sent.
     ///   - those of every operation; see `client`.
     ///   - `error::unavailable`, or the connection's last error — no answer within
     ///     `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the request may still take effect.
-    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
-    auto try_set_permits(std::int64_t permits, Token&& token = {}) const
+    template <class Life = detail::lifetime, class Token = boost::asio::deferred_t>
+        requires detail::call_for<Life, Token, detail::lifetime, detail::answered_bool>
+    auto try_set_permits(std::int64_t permits, Life&& life = {}, Token&& token = {}) const
     {
-        return detail::initiate<detail::answered_bool>(
-            core_, &detail::semaphore_set, std::forward<Token>(token), name_, permits, std::nullopt
-        );
-    }
-
-    /// As above, and the semaphore ends after `life`, with all its permits: for names that come and
-    /// go. A permit that is out then is lost at its next renewal.
-    ///
-    /// \par Errors
-    ///   As `try_set_permits`, and `error::invalid_argument` for a life under 1 ms or over ten
-    ///   years.
-    template <
-        class Rep,
-        class Period,
-        detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
-    auto try_set_permits(
-        std::int64_t permits, std::chrono::duration<Rep, Period> life, Token&& token = {}
-    ) const
-    {
-        return detail::initiate<detail::answered_bool>(
+        return detail::initiate_call<detail::answered_bool, detail::lifetime>(
             core_,
             &detail::semaphore_set,
+            std::forward<Life>(life),
             std::forward<Token>(token),
             name_,
-            permits,
-            std::optional{detail::round_up<milliseconds>(life)}
+            permits
         );
     }
 
@@ -233,23 +227,19 @@ public:
     ///   terminal, partial, total. Completes at once with `operation_aborted` and leaves nothing
     ///   behind: if the server still grants a permit, it goes to the next waiter or is released in
     ///   the background.
-    template <detail::token_for<detail::permitted> Token = boost::asio::deferred_t>
-    auto acquire(acquire_options options, Token&& token = {}) const
+    template <class Options = acquire_options, class Token = boost::asio::deferred_t>
+        requires detail::call_for<Options, Token, acquire_options, detail::permitted>
+    auto acquire(Options&& options = {}, Token&& token = {}) const
     {
-        return detail::initiate<detail::permitted>(
-            core_, &detail::permit_acquire, std::forward<Token>(token), name_, limit_, options
+        return detail::initiate_call<detail::permitted, acquire_options>(
+            core_,
+            &detail::permit_acquire,
+            std::forward<Options>(options),
+            std::forward<Token>(token),
+            name_,
+            limit_
         );
     }
-
-    /// With the default options.
-    template <detail::token_for<detail::permitted> Token>
-    auto acquire(Token&& token) const
-    {
-        return acquire(acquire_options{}, std::forward<Token>(token));
-    }
-
-    /// With the default options.
-    auto acquire() const { return acquire(acquire_options{}, boost::asio::deferred); }
 
     /// Tries once. Empty if there is no permit, or if this client already has waiters.
     ///
@@ -262,29 +252,20 @@ public:
     ///   `config::timeout`.
     /// \par Cancellation
     ///   As `acquire`.
-    template <detail::token_for<detail::tried_permit> Token = boost::asio::deferred_t>
-    auto try_acquire(acquire_options options, Token&& token = {}) const
+    template <class Options = acquire_options, class Token = boost::asio::deferred_t>
+        requires detail::call_for<Options, Token, acquire_options, detail::tried_permit>
+    auto try_acquire(Options&& options = {}, Token&& token = {}) const
     {
-        return detail::initiate<detail::tried_permit>(
+        return detail::initiate_call<detail::tried_permit, acquire_options>(
             core_,
             &detail::permit_try_acquire_for,
+            std::forward<Options>(options),
             std::forward<Token>(token),
             name_,
             limit_,
-            milliseconds{0},
-            options
+            milliseconds{0}
         );
     }
-
-    /// With the default options.
-    template <detail::token_for<detail::tried_permit> Token>
-    auto try_acquire(Token&& token) const
-    {
-        return try_acquire(acquire_options{}, std::forward<Token>(token));
-    }
-
-    /// With the default options.
-    auto try_acquire() const { return try_acquire(acquire_options{}, boost::asio::deferred); }
 
     /// Takes one permit, and waits at most `wait` for it. Zero tries once. Empty if the wait ran
     /// out.
@@ -303,34 +284,22 @@ public:
     template <
         class Rep,
         class Period,
-        detail::token_for<detail::tried_permit> Token = boost::asio::deferred_t>
+        class Options = acquire_options,
+        class Token = boost::asio::deferred_t>
+        requires detail::call_for<Options, Token, acquire_options, detail::tried_permit>
     auto try_acquire_for(
-        std::chrono::duration<Rep, Period> wait, acquire_options options, Token&& token = {}
+        std::chrono::duration<Rep, Period> wait, Options&& options = {}, Token&& token = {}
     ) const
     {
-        return detail::initiate<detail::tried_permit>(
+        return detail::initiate_call<detail::tried_permit, acquire_options>(
             core_,
             &detail::permit_try_acquire_for,
+            std::forward<Options>(options),
             std::forward<Token>(token),
             name_,
             limit_,
-            detail::round_up<milliseconds>(wait),
-            options
+            detail::round_up<milliseconds>(wait)
         );
-    }
-
-    /// With the default options.
-    template <class Rep, class Period, detail::token_for<detail::tried_permit> Token>
-    auto try_acquire_for(std::chrono::duration<Rep, Period> wait, Token&& token) const
-    {
-        return try_acquire_for(wait, acquire_options{}, std::forward<Token>(token));
-    }
-
-    /// With the default options.
-    template <class Rep, class Period>
-    auto try_acquire_for(std::chrono::duration<Rep, Period> wait) const
-    {
-        return try_acquire_for(wait, acquire_options{}, boost::asio::deferred);
     }
 
     /// Takes several permits in one step, all of them or none. Waits until there are enough. Two
@@ -350,31 +319,19 @@ public:
     ///   limit.
     /// \par Cancellation
     ///   As `acquire`.
-    template <detail::token_for<detail::permitted_many> Token = boost::asio::deferred_t>
-    auto acquire_many(std::int64_t permits, acquire_options options, Token&& token = {}) const
+    template <class Options = acquire_options, class Token = boost::asio::deferred_t>
+        requires detail::call_for<Options, Token, acquire_options, detail::permitted_many>
+    auto acquire_many(std::int64_t permits, Options&& options = {}, Token&& token = {}) const
     {
-        return detail::initiate<detail::permitted_many>(
+        return detail::initiate_call<detail::permitted_many, acquire_options>(
             core_,
             &detail::permit_acquire_many,
+            std::forward<Options>(options),
             std::forward<Token>(token),
             name_,
             limit_,
-            permits,
-            options
+            permits
         );
-    }
-
-    /// With the default options.
-    template <detail::token_for<detail::permitted_many> Token>
-    auto acquire_many(std::int64_t permits, Token&& token) const
-    {
-        return acquire_many(permits, acquire_options{}, std::forward<Token>(token));
-    }
-
-    /// With the default options.
-    auto acquire_many(std::int64_t permits) const
-    {
-        return acquire_many(permits, acquire_options{}, boost::asio::deferred);
     }
 
     /// Takes several permits in one step, and waits at most `wait` for them. Zero tries once. None
@@ -394,44 +351,31 @@ public:
     template <
         class Rep,
         class Period,
-        detail::token_for<detail::permitted_many> Token = boost::asio::deferred_t>
+        class Options = acquire_options,
+        class Token = boost::asio::deferred_t>
+        requires detail::call_for<Options, Token, acquire_options, detail::permitted_many>
     auto try_acquire_many_for(
         std::chrono::duration<Rep, Period> wait,
         std::int64_t permits,
-        acquire_options options,
+        Options&& options = {},
         Token&& token = {}
     ) const
     {
-        return detail::initiate<detail::permitted_many>(
+        return detail::initiate_call<detail::permitted_many, acquire_options>(
             core_,
             &detail::permit_try_acquire_many_for,
+            std::forward<Options>(options),
             std::forward<Token>(token),
             name_,
             limit_,
             detail::round_up<milliseconds>(wait),
-            permits,
-            options
+            permits
         );
     }
 
-    /// With the default options.
-    template <class Rep, class Period, detail::token_for<detail::permitted_many> Token>
-    auto try_acquire_many_for(
-        std::chrono::duration<Rep, Period> wait, std::int64_t permits, Token&& token
-    ) const
-    {
-        return try_acquire_many_for(wait, permits, acquire_options{}, std::forward<Token>(token));
-    }
-
-    /// With the default options.
-    template <class Rep, class Period>
-    auto try_acquire_many_for(std::chrono::duration<Rep, Period> wait, std::int64_t permits) const
-    {
-        return try_acquire_many_for(wait, permits, acquire_options{}, boost::asio::deferred);
-    }
-
-    /// Gives back permits whose ids one knows, wherever they were acquired: all of them, or none if
-    /// one of them is not out any more. The result says which. Redisson's `release(permitIds)`.
+    /// Gives back permits whose ids one knows, wherever they were acquired: one id, or several in a
+    /// vector or in braces. All of them, or none if one of them is not out any more; the result
+    /// says which. Redisson's `release(permitIds)`.
     ///
     /// Release the permits of this program by `permit::release`. A `permit` that is released by its
     /// id counts as held until its next renewal, which says that it is lost.
@@ -454,18 +398,11 @@ public:
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the release goes on.
     template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
-    auto release(std::vector<std::string> ids, Token&& token = {}) const
+    auto release(detail::permit_ids ids, Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
-            core_, &detail::permit_return, std::forward<Token>(token), name_, std::move(ids)
+            core_, &detail::permit_return, std::forward<Token>(token), name_, std::move(ids.all)
         );
-    }
-
-    /// As above, one permit.
-    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
-    auto release(std::string const& id, Token&& token = {}) const
-    {
-        return release(std::vector<std::string>(1, id), std::forward<Token>(token));
     }
 
     /// Sets the rest of the lease of a permit whose id one knows, from now on. The result says
@@ -543,8 +480,8 @@ public:
             &detail::semaphore_change,
             std::forward<Token>(token),
             name_,
-            permits,
-            detail::permits_change::add
+            detail::permits_change::add,
+            permits
         );
     }
 

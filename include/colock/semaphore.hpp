@@ -6,6 +6,7 @@
 #include <colock/error.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,26 @@ namespace detail {
 using finished = void(error_code);
 using answered_bool = void(error_code, bool);
 using answered_count = void(error_code, std::int64_t);
+
+/// How many permits a call is about: one, unless it says so.
+struct number_of_permits {
+    constexpr number_of_permits() = default;
+    template <std::convertible_to<std::int64_t> Number>
+    constexpr number_of_permits(Number n) : value{static_cast<std::int64_t>(n)}
+    {}
+    constexpr operator std::int64_t() const noexcept { return value; }
+
+    std::int64_t value = 1;
+};
+
+/// When a semaphore ends: never, unless a call says so.
+struct lifetime : std::optional<std::chrono::milliseconds> {
+    constexpr lifetime() = default;
+    template <class Rep, class Period>
+    constexpr lifetime(std::chrono::duration<Rep, Period> time)
+        : std::optional<std::chrono::milliseconds>{round_up<std::chrono::milliseconds>(time)}
+    {}
+};
 
 void semaphore_acquire(
     core_ptr,
@@ -49,8 +70,8 @@ void semaphore_change(
     core_ptr,
     asio::any_completion_handler<finished>,
     std::string,
-    std::int64_t permits,
-    permits_change
+    permits_change,
+    std::int64_t permits
 );
 void semaphore_release_existing(
     core_ptr, asio::any_completion_handler<answered_bool>, std::string, std::int64_t permits
@@ -110,49 +131,33 @@ public:
     std::optional<std::int64_t> limit() const noexcept { return limit_; }
 
     /// Makes the semaphore with this number of permits, unless it exists. The result says whether
-    /// it was made.
+    /// it was made. With a time, `try_set_permits(5, 1h)`, it ends after that, with all its
+    /// permits: Redisson's `trySetPermits` with a time to live. Then it has no permits until
+    /// somebody makes it again.
     ///
     /// \par Effects
     ///   `scripts/semaphore_set.lua`, one round trip. A message tells the waiters.
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors
-    ///   - `error::invalid_argument` — an empty or over-long name, a number below 0 or over 2^31-1.
-    ///     Nothing was sent.
+    ///   - `error::invalid_argument` — an empty or over-long name, a number below 0 or over 2^31-1,
+    ///     or a time under 1 ms or over ten years. Nothing was sent.
     ///   - those of every operation; see `client`.
     ///   - `error::unavailable`, or the connection's last error — no answer within
     ///     `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the request may still take effect.
-    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
-    auto try_set_permits(std::int64_t permits, Token&& token = {}) const
+    template <class Life = detail::lifetime, class Token = boost::asio::deferred_t>
+        requires detail::call_for<Life, Token, detail::lifetime, detail::answered_bool>
+    auto try_set_permits(std::int64_t permits, Life&& life = {}, Token&& token = {}) const
     {
-        return detail::initiate<detail::answered_bool>(
-            core_, &detail::semaphore_set, std::forward<Token>(token), name_, permits, std::nullopt
-        );
-    }
-
-    /// As above, and the semaphore ends after `life`, with all its permits: Redisson's
-    /// `trySetPermits` with a time to live. Then it has no permits until somebody makes it again.
-    ///
-    /// \par Errors
-    ///   As `try_set_permits`, and `error::invalid_argument` for a life under 1 ms or over ten
-    ///   years. Nothing was sent.
-    template <
-        class Rep,
-        class Period,
-        detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
-    auto try_set_permits(
-        std::int64_t permits, std::chrono::duration<Rep, Period> life, Token&& token = {}
-    ) const
-    {
-        return detail::initiate<detail::answered_bool>(
+        return detail::initiate_call<detail::answered_bool, detail::lifetime>(
             core_,
             &detail::semaphore_set,
+            std::forward<Life>(life),
             std::forward<Token>(token),
             name_,
-            permits,
-            std::optional{detail::round_up<milliseconds>(life)}
+            permits
         );
     }
 
@@ -184,23 +189,19 @@ public:
     ///   if the server still grants the permits, they go to the next waiter that wants as many, or
     ///   the client gives them back in the background (`scripts/semaphore_undo.lua`), and repeats
     ///   that until the server has answered.
-    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
-    auto acquire(std::int64_t permits, Token&& token = {}) const
+    template <class Permits = detail::number_of_permits, class Token = boost::asio::deferred_t>
+        requires detail::call_for<Permits, Token, detail::number_of_permits, detail::finished>
+    auto acquire(Permits&& permits = {}, Token&& token = {}) const
     {
-        return detail::initiate<detail::finished>(
-            core_, &detail::semaphore_acquire, std::forward<Token>(token), name_, limit_, permits
+        return detail::initiate_call<detail::finished, detail::number_of_permits>(
+            core_,
+            &detail::semaphore_acquire,
+            std::forward<Permits>(permits),
+            std::forward<Token>(token),
+            name_,
+            limit_
         );
     }
-
-    /// As above, one permit.
-    template <detail::token_for<detail::finished> Token>
-    auto acquire(Token&& token) const
-    {
-        return acquire(1, std::forward<Token>(token));
-    }
-
-    /// One permit.
-    auto acquire() const { return acquire(1, boost::asio::deferred); }
 
     /// Tries once. False if there are too few permits, or if this client already has waiters.
     ///
@@ -213,29 +214,20 @@ public:
     ///   `config::timeout`.
     /// \par Cancellation
     ///   As `acquire`.
-    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
-    auto try_acquire(std::int64_t permits, Token&& token = {}) const
+    template <class Permits = detail::number_of_permits, class Token = boost::asio::deferred_t>
+        requires detail::call_for<Permits, Token, detail::number_of_permits, detail::answered_bool>
+    auto try_acquire(Permits&& permits = {}, Token&& token = {}) const
     {
-        return detail::initiate<detail::answered_bool>(
+        return detail::initiate_call<detail::answered_bool, detail::number_of_permits>(
             core_,
             &detail::semaphore_try_acquire_for,
+            std::forward<Permits>(permits),
             std::forward<Token>(token),
             name_,
             limit_,
-            milliseconds{0},
-            permits
+            milliseconds{0}
         );
     }
-
-    /// As above, one permit.
-    template <detail::token_for<detail::answered_bool> Token>
-    auto try_acquire(Token&& token) const
-    {
-        return try_acquire(1, std::forward<Token>(token));
-    }
-
-    /// One permit.
-    auto try_acquire() const { return try_acquire(1, boost::asio::deferred); }
 
     /// Takes permits, and waits at most `wait` for them. Zero tries once. False if the wait ran
     /// out.
@@ -254,34 +246,22 @@ public:
     template <
         class Rep,
         class Period,
-        detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+        class Permits = detail::number_of_permits,
+        class Token = boost::asio::deferred_t>
+        requires detail::call_for<Permits, Token, detail::number_of_permits, detail::answered_bool>
     auto try_acquire_for(
-        std::chrono::duration<Rep, Period> wait, std::int64_t permits, Token&& token = {}
+        std::chrono::duration<Rep, Period> wait, Permits&& permits = {}, Token&& token = {}
     ) const
     {
-        return detail::initiate<detail::answered_bool>(
+        return detail::initiate_call<detail::answered_bool, detail::number_of_permits>(
             core_,
             &detail::semaphore_try_acquire_for,
+            std::forward<Permits>(permits),
             std::forward<Token>(token),
             name_,
             limit_,
-            detail::round_up<milliseconds>(wait),
-            permits
+            detail::round_up<milliseconds>(wait)
         );
-    }
-
-    /// As above, one permit.
-    template <class Rep, class Period, detail::token_for<detail::answered_bool> Token>
-    auto try_acquire_for(std::chrono::duration<Rep, Period> wait, Token&& token) const
-    {
-        return try_acquire_for(wait, 1, std::forward<Token>(token));
-    }
-
-    /// One permit.
-    template <class Rep, class Period>
-    auto try_acquire_for(std::chrono::duration<Rep, Period> wait) const
-    {
-        return try_acquire_for(wait, 1, boost::asio::deferred);
     }
 
     /// Gives permits back, whether or not they were acquired. Makes the semaphore if it does not
@@ -304,29 +284,20 @@ public:
     ///   the client stops.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the release goes on.
-    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
-    auto release(std::int64_t permits, Token&& token = {}) const
+    template <class Permits = detail::number_of_permits, class Token = boost::asio::deferred_t>
+        requires detail::call_for<Permits, Token, detail::number_of_permits, detail::finished>
+    auto release(Permits&& permits = {}, Token&& token = {}) const
     {
         using how = detail::permits_change;
-        return detail::initiate<detail::finished>(
+        return detail::initiate_call<detail::finished, detail::number_of_permits>(
             core_,
             &detail::semaphore_change,
+            std::forward<Permits>(permits),
             std::forward<Token>(token),
             name_,
-            permits,
             limit_ ? how::give_if_there : how::give
         );
     }
-
-    /// As above, one permit.
-    template <detail::token_for<detail::finished> Token>
-    auto release(Token&& token) const
-    {
-        return release(1, std::forward<Token>(token));
-    }
-
-    /// One permit.
-    auto release() const { return release(1, boost::asio::deferred); }
 
     /// As `release`, but only if the semaphore exists: one that has ended or was deleted is not
     /// made again. The result says whether it exists. Redisson's `releaseIfExists`.
@@ -364,8 +335,8 @@ public:
             &detail::semaphore_change,
             std::forward<Token>(token),
             name_,
-            permits,
-            detail::permits_change::add
+            detail::permits_change::add,
+            permits
         );
     }
 

@@ -155,8 +155,8 @@ void semaphore_change(
     core_ptr inside,
     asio::any_completion_handler<finished> handler,
     std::string name,
-    std::int64_t permits,
-    permits_change how
+    permits_change how,
+    std::int64_t permits
 )
 {
     auto const least = how == permits_change::add ? -most_permits : 0;

@@ -5,7 +5,7 @@
 
 Clang has to refuse the marked lines of dropped.cpp, and only those: it warns of a dropped `co_await`,
 and g++ 12 to 14 do not. Each compiler has to refuse refused.cpp, once for each mark, with the words
-that belong to the mark. Without clang the first part is skipped: the exit status is 77.
+that belong to the mark, and to take forms.cpp without a warning. Without clang the first part is skipped: the exit status is 77.
 """
 
 import argparse
@@ -67,6 +67,10 @@ def findings_of_refused(compiler: str, flags: list[str]) -> list[str]:
     return wrong + (errors if wrong else [])
 
 
+def findings_of_forms(compiler: str, flags: list[str]) -> list[str]:
+    return errors_of(compiler, [*flags, "-Wall", "-Wextra", "-Wconversion", "-Werror"], HERE / "forms.cpp")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--compiler", required=True)
@@ -81,6 +85,7 @@ def main() -> None:
     wrong = []
     for compiler in sorted({options.compiler, options.clang} - {""}):
         wrong += findings_of_refused(compiler, flags)
+        wrong += findings_of_forms(compiler, flags)
     if options.clang:
         wrong += findings_of_dropped(options.clang, flags)
     print("\n".join(wrong))

@@ -7,6 +7,7 @@
 #include <boost/asio/deferred.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <memory>
 #include <ratio>
 #include <type_traits>
@@ -75,6 +76,14 @@ std::chrono::nanoseconds time_until(std::chrono::time_point<Clock, Duration> at)
 template <class Token, class Signature>
 concept token_for = asio::completion_token_for<std::decay_t<Token>, Signature>;
 
+/// The last arguments of an operation: options and a token, either of them, or neither. So `First`
+/// is the options or the token, and one function serves all four calls. Its default is the type
+/// `Options`, and then `{.lease = 3s}` makes a value of that type.
+template <class First, class Token, class Options, class Signature>
+concept call_for = (std::convertible_to<First, Options> && token_for<Token, Signature>) ||
+    (!std::convertible_to<First, Options> && token_for<First, Signature> &&
+     std::same_as<Token, asio::deferred_t>);
+
 /// The initiation of every operation. It has an executor type, so that a bare `cancel_after(5s)`
 /// finds the executor for its timer.
 template <class Signature, class... Arguments>
@@ -114,6 +123,30 @@ auto initiate(
     return asio::async_initiate<value, Signature>(
         initiation<Signature, Arguments...>{std::move(core), entry}, own, std::move(arguments)...
     );
+}
+
+/// The same for a `call_for`; the options are the last argument of `entry`.
+template <class Signature, class Options, class First, class Token, class Entry, class... Arguments>
+auto initiate_call(
+    core_ptr core, Entry entry, First&& options, Token&& token, Arguments&&... arguments
+)
+{
+    if constexpr (std::convertible_to<First, Options>)
+        return initiate<Signature>(
+            std::move(core),
+            entry,
+            std::forward<Token>(token),
+            std::forward<Arguments>(arguments)...,
+            static_cast<Options>(std::forward<First>(options))
+        );
+    else
+        return initiate<Signature>(
+            std::move(core),
+            entry,
+            std::forward<First>(options),
+            std::forward<Arguments>(arguments)...,
+            Options{}
+        );
 }
 
 }  // namespace detail
