@@ -249,7 +249,7 @@ asio::awaitable<void> runner::publish()
         std::move(words),
         asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
     );
-    held_ = std::move(office);
+    held_ = office.take_hold();
     auto const [ec] = co_await std::move(said);
     if (ec && ec != colock::error::lost && ended_by_ == 0)
         say("publish who leads: " + ec.message());

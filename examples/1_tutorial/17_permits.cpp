@@ -58,7 +58,7 @@ asio::awaitable<void> three_users(colock::permit_semaphore here, colock::permit_
 asio::awaitable<void> work_throws(colock::permit_semaphore seats)
 {
     try {
-        co_await colock::with_lock(seats, [](colock::hold&) -> asio::awaitable<void> {
+        co_await colock::with_lock(seats, [](colock::permit&) -> asio::awaitable<void> {
             throw std::runtime_error{"the simulation fails"};
         });
     } catch (std::runtime_error const& e) {
@@ -84,7 +84,7 @@ asio::awaitable<void> process_dies(colock::permit_semaphore seats, std::string u
 // dies]
 
 // [lost
-asio::awaitable<void> work(colock::hold& /*seat*/)
+asio::awaitable<void> work(colock::permit& /*seat*/)
 {
     std::puts("working on a seat");
     co_await tutorial::pause(1min);  // cancelled long before

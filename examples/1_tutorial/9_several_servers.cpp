@@ -29,7 +29,7 @@ std::map<std::string, int> accounts{{"account:1", 100}, {"account:2", 100}};
 asio::awaitable<void> transfer(colock::lock from, colock::lock to, int amount)
 {
     colock::multi_lock const both{from, to};
-    colock::hold held = co_await both.acquire();  // whichever way round: no deadlock
+    colock::group_hold held = co_await both.acquire();  // whichever way round: no deadlock
     int const left = accounts[from.name()] - amount;
     co_await tutorial::pause(5ms);
     accounts[from.name()] = left;
@@ -99,7 +99,7 @@ asio::awaitable<void> shut_down(std::string url)
 /// One of the servers dies while the lock is held: nobody else gets in, and the holder is told.
 asio::awaitable<void> one_dies(colock::multi_lock mine, colock::multi_lock other, std::string url)
 {
-    colock::hold held = co_await mine.acquire();
+    colock::group_hold held = co_await mine.acquire();
     co_await shut_down(url);
     auto const [failure, in] =
         co_await other.try_acquire_for(200ms, asio::as_tuple(asio::deferred));

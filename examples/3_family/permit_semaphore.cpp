@@ -44,7 +44,7 @@ asio::awaitable<bool> work_on_a_seat(colock::permit_semaphore seats)
 asio::awaitable<void> work_until_lost(colock::permit_semaphore seats)
 {
     // Cancels the work when the permit is lost, and releases it on every way out.
-    co_await colock::with_lock(seats, [](colock::hold&) -> asio::awaitable<void> {
+    co_await colock::with_lock(seats, [](colock::permit&) -> asio::awaitable<void> {
         co_await simulate();
     });
 }

@@ -44,28 +44,31 @@ bool may_stand_again(error_code) noexcept;
 
 }  // namespace detail
 
-/// A leadership: the hold of the election's lock. It is the leader while it is true; loss, stop
-/// token, validity and fencing token are those of a hold.
+/// A leadership: the election's lock is held. It is the leader while it is true. It is empty, moved
+/// and destroyed as a `hold` is, and the base class has what all holds share.
 ///
-/// Destroying it resigns. Executor, thread-safety and lifetimes are as for `hold`.
-class [[nodiscard]] leadership : public hold {
+/// Destroying it resigns.
+class [[nodiscard]] leadership : public basic_hold {
 public:
     leadership() noexcept = default;
 
     /// Of a hold of the election's lock that was acquired otherwise: with a limit, for example, by
     /// `lock::try_acquire_for`. It has published nothing yet.
-    explicit leadership(hold held) noexcept : hold{std::move(held)} {}
+    explicit leadership(hold held) noexcept : basic_hold{detail::hold_access::take(std::move(held))}
+    {}
 
-    /// Gives up the leadership, so that another candidate gets it at once: `hold::release`.
+    /// The other way: the hold of the election's lock. It is empty then, and the hold leads.
+    hold take_hold() noexcept { return detail::hold_access::make<hold>(std::move(state_)); }
+
+    /// As of a hold of the election's lock.
+    std::uint64_t fencing_token() const noexcept { return token(); }
+
+    /// Gives up the leadership, so that another candidate gets it at once: `release`.
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
     auto resign(Token&& token = {})
     {
         return release(std::forward<Token>(token));
     }
-
-    /// A leadership does not travel: its words would stay behind.
-    template <class... Token>
-    void give(Token&&...) = delete;
 
     /// Tells everybody something else about the leader. The words last for 30 days: a leader that
     /// leads for longer publishes them again. Await it before the next one: of two that are under
@@ -87,12 +90,11 @@ public:
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
     auto publish(std::string words, Token&& token = {})
     {
-        auto const& state = detail::state_of(*this);
         return detail::initiate<detail::finished>(
-            detail::core_of(state),
+            detail::core_of(state_),
             &detail::leader_publish,
             std::forward<Token>(token),
-            state,
+            state_,
             std::move(words)
         );
     }
@@ -246,11 +248,9 @@ private:
     ) -> boost::asio::awaitable<detail::work_result<Work, leadership>>
     {
         leadership mine = co_await std::move(campaigning);
-        // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): no coroutine
-        auto with_mine = [&](hold&) { return detail::begin_work(work, mine); };
         // The work is done: a campaign for it would do it twice.
         auto const late = detail::late_loss::logged;
-        co_return co_await detail::run_and_release(mine, with_mine, "lead " + name, late);
+        co_return co_await detail::run_and_release(mine, work, "lead " + name, late);
     }
 
     template <class Work>

@@ -7,6 +7,7 @@
 #include <colock/owner.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,18 +19,18 @@
 namespace colock {
 inline namespace v0_3 {
 
-class hold;
+class basic_hold;
 
 namespace detail {
 
 class hold_state;
+struct hold_access;
 using hold_ptr = std::shared_ptr<hold_state>;
 using finished = void(error_code);
 using given = void(error_code, claim);
 
 core_ptr core_of(hold_ptr const&) noexcept;
-hold make_hold(hold_ptr) noexcept;
-hold_ptr const& state_of(hold const&) noexcept;
+hold_ptr const& state_of(basic_hold const&) noexcept;
 void release_hold(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
 void extend_hold(
     core_ptr, asio::any_completion_handler<finished>, hold_ptr, std::chrono::milliseconds
@@ -39,8 +40,8 @@ void wait_lost(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
 
 }  // namespace detail
 
-/// A lock that is held. It is the only way to release the lock, and it knows how long the lock is
-/// valid.
+/// The operations that all holds share: `hold`, `group_hold`, `permit` and `leadership`. A program
+/// names one of these. "The lock" is here what is held: a permit, for example.
 ///
 /// Move-only. A hold is empty when it is default-constructed or moved from. A hold from an
 /// `acquire` is valid until `valid_until()`. If the caller gave no lease, the client renews the
@@ -68,32 +69,11 @@ void wait_lost(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
 ///   time.
 /// \par Lifetimes
 ///   A hold shares ownership of its client's state. It must not outlive the execution context.
-class [[nodiscard]] hold {
+class basic_hold {
 public:
     /// The clock of all time points here.
     using clock = std::chrono::steady_clock;
     using milliseconds = std::chrono::milliseconds;
-
-    /// Empty.
-    hold() noexcept = default;
-
-    /// Leaves `other` empty.
-    hold(hold&& other) noexcept = default;
-
-    /// Releases what it holds, as the destructor does, and takes over from `other`, which is empty
-    /// then.
-    hold& operator=(hold&& other) noexcept
-    {
-        if (this != &other) {
-            abandon();
-            state_ = std::move(other.state_);
-        }
-        return *this;
-    }
-
-    /// Releases the lock in the background if it is still held. Never throws, never blocks. A
-    /// failure goes to the log; the lock is then free when its lease ends, at the latest.
-    ~hold() { abandon(); }
 
     /// Releases the lock.
     ///
@@ -160,32 +140,6 @@ public:
         );
     }
 
-    /// Gives the lock away without releasing it, for work that goes on in another process, which
-    /// adopts the claim. See `claim.hpp`, and `client::adopt`. For holds of `lock`, `spin_lock` and
-    /// `fenced_lock`.
-    ///
-    /// \par Effects
-    ///   None at the server. The hold ends as if it were released, but the lock stays taken until
-    ///   the claim is adopted, or until its lease ends. A renewal that is under way may still set
-    ///   that lease once more. To leave more time for the way, `extend` the hold first.
-    /// \par Completion signature
-    ///   `void(error_code, claim)`
-    /// \par Errors
-    ///   - `error::invalid_argument` — the hold is of another kind, or on several locks; its owner
-    ///     has entered again, or had entered with `acquire_options::at_least`; or another operation
-    ///     of the hold is under way. The hold stays as it is.
-    ///   - `error::lost` — the hold is lost.
-    ///   - `error::not_held` — the hold is empty, moved from or released.
-    /// \par Cancellation
-    ///   None: it completes without waiting.
-    template <detail::token_for<detail::given> Token = boost::asio::deferred_t>
-    auto give(Token&& token = {})
-    {
-        return detail::initiate<detail::given>(
-            detail::core_of(state_), &detail::give_hold, std::forward<Token>(token), state_
-        );
-    }
-
     /// Waits until the hold is lost. Any number of calls may wait.
     ///
     /// \par Completion signature
@@ -206,23 +160,10 @@ public:
         );
     }
 
-    /// The work was not done after all: the release does not wait for the rest of
-    /// `acquire_options::at_least`. Without effect on an empty hold.
-    void forgo_at_least();
-
     /// Stopped when the hold is lost, and when `client::close()` releases the hold while its owner
     /// still has it. Its callbacks run on the client's executor. The token of an empty hold is
     /// never stopped.
     std::stop_token stop_token() const;
-
-    /// Grows with each ownership of the name, and stays the same through re-entry. Pass it to the
-    /// resource, which refuses a token that is lower than the highest it has seen
-    /// (`colock::fence`). 0 if the hold is empty, a read side or a permit, or `config::fencing` is
-    /// off and the lock is no `fenced_lock`. `red_lock` says when its holds have one.
-    std::uint64_t fencing_token() const noexcept;
-
-    /// For a hold on several locks: the token of lock `i`, counted from 0; 0 if there is none.
-    std::uint64_t fencing_token(std::size_t i) const noexcept;
 
     /// The moment until which nobody else can have the lock, by this process's steady clock: just
     /// before the last answered script was sent, plus the lease, minus 1 % of the lease and 2 ms
@@ -257,19 +198,136 @@ public:
     /// the clock.
     explicit operator bool() const noexcept;
 
+protected:
+    /// For the holds themselves. The destructor releases the lock in the background if it is still
+    /// held. It never throws and never blocks. A failure goes to the log; the lock is then free
+    /// when its lease ends, at the latest.
+    basic_hold() noexcept = default;
+    /// For the holds themselves.
+    explicit basic_hold(detail::hold_ptr state) noexcept : state_{std::move(state)} {}
+    basic_hold(basic_hold&& other) noexcept = default;
+    basic_hold& operator=(basic_hold&& other) noexcept
+    {
+        if (this != &other) {
+            abandon();
+            state_ = std::move(other.state_);
+        }
+        return *this;
+    }
+    ~basic_hold() { abandon(); }
+
+    /// For the holds that have one.
+    std::uint64_t token() const noexcept;
+    /// For the holds that have several.
+    std::uint64_t token_of(std::size_t part) const noexcept;
+    /// For the holds that may have `acquire_options::at_least`.
+    void drop_at_least();
+
+    detail::hold_ptr state_;
+
 private:
-    friend hold detail::make_hold(detail::hold_ptr) noexcept;
-    friend detail::hold_ptr const& detail::state_of(hold const&) noexcept;
-    explicit hold(detail::hold_ptr state) noexcept : state_{std::move(state)} {}
+    friend struct detail::hold_access;
+    friend detail::hold_ptr const& detail::state_of(basic_hold const&) noexcept;
 
     bool valid_past(clock::duration) const noexcept;
     void abandon() noexcept;
-
-    detail::hold_ptr state_;
 };
 
+/// A lock that is held. It is the only way to release the lock, and it knows how long the lock is
+/// valid. The base class has what all holds share.
+class [[nodiscard]] hold : public basic_hold {
+public:
+    /// Empty.
+    hold() noexcept = default;
+
+    /// Leaves `other` empty.
+    hold(hold&& other) noexcept = default;
+
+    /// Releases what it holds, as the destructor does, and takes over from `other`, which is empty
+    /// then.
+    hold& operator=(hold&& other) noexcept = default;
+
+    /// Releases the lock in the background if it is still held. Never throws, never blocks. A
+    /// failure goes to the log; the lock is then free when its lease ends, at the latest.
+    ~hold() = default;
+
+    /// Gives the lock away without releasing it, for work that goes on in another process, which
+    /// adopts the claim. See `claim.hpp`, and `client::adopt`. For holds of `lock`, `spin_lock` and
+    /// `fenced_lock`.
+    ///
+    /// \par Effects
+    ///   None at the server. The hold ends as if it were released, but the lock stays taken until
+    ///   the claim is adopted, or until its lease ends. A renewal that is under way may still set
+    ///   that lease once more. To leave more time for the way, `extend` the hold first.
+    /// \par Completion signature
+    ///   `void(error_code, claim)`
+    /// \par Errors
+    ///   - `error::invalid_argument` — the hold is of another kind; its owner has entered again, or
+    ///     had entered with `acquire_options::at_least`; or another operation of the hold is under
+    ///     way. The hold stays as it is.
+    ///   - `error::lost` — the hold is lost.
+    ///   - `error::not_held` — the hold is empty, moved from or released.
+    /// \par Cancellation
+    ///   None: it completes without waiting.
+    template <detail::token_for<detail::given> Token = boost::asio::deferred_t>
+    auto give(Token&& token = {})
+    {
+        return detail::initiate<detail::given>(
+            detail::core_of(state_), &detail::give_hold, std::forward<Token>(token), state_
+        );
+    }
+
+    /// The work was not done after all: the release does not wait for the rest of
+    /// `acquire_options::at_least`. Without effect on an empty hold.
+    void forgo_at_least() { drop_at_least(); }
+
+    /// Grows with each ownership of the name, and stays the same through re-entry. Pass it to the
+    /// resource, which refuses a token that is lower than the highest it has seen
+    /// (`colock::fence`). 0 if the hold is empty or a read side, or `config::fencing` is off and
+    /// the lock is no `fenced_lock`.
+    std::uint64_t fencing_token() const noexcept { return token(); }
+
+private:
+    friend struct detail::hold_access;
+    using basic_hold::basic_hold;
+};
+
+/// Several locks that are held as one, of a `multi_lock` or a `red_lock`. It is empty, moved and
+/// destroyed as a `hold` is, and the base class has what all holds share.
+class [[nodiscard]] group_hold : public basic_hold {
+public:
+    /// Empty.
+    group_hold() noexcept = default;
+
+    /// Of a `multi_lock` the token of the first part. Of a `red_lock` that of the whole; the lock
+    /// says when there is one. 0 if there is none.
+    std::uint64_t fencing_token() const noexcept { return token(); }
+
+    /// The token of part `i`, counted from 0; 0 if there is none.
+    std::uint64_t fencing_token(std::size_t i) const noexcept { return token_of(i); }
+
+private:
+    friend struct detail::hold_access;
+    using basic_hold::basic_hold;
+};
+
+namespace detail {
+
+/// Makes holds of their state.
+struct hold_access {
+    template <std::derived_from<basic_hold> Held>
+    static Held make(hold_ptr state) noexcept
+    {
+        return Held{std::move(state)};
+    }
+
+    static hold_ptr take(basic_hold&& from) noexcept { return std::exchange(from.state_, {}); }
+};
+
+}  // namespace detail
+
 /// The result of an operation that may find nothing to hold: a `std::optional` of a `hold` or a
-/// `permit`. Keep it in a variable, because it releases the lock when it is destroyed:
+/// its like. Keep it in a variable, because it releases the lock when it is destroyed:
 ///
 ///     if (auto held = co_await lock.try_acquire())  // right: it is held in this block
 ///         …

@@ -23,8 +23,10 @@ namespace detail {
 
 struct lock_group;
 
-using acquired = void(error_code, hold);
-using tried = void(error_code, if_acquired<hold>);
+template <class Held>
+using acquired = void(error_code, Held);
+template <class Held>
+using tried = void(error_code, if_acquired<Held>);
 using answered_bool = void(error_code, bool);
 using answered_count = void(error_code, std::int64_t);
 using answered_lease = void(error_code, std::optional<std::chrono::milliseconds>);
@@ -57,13 +59,14 @@ struct lock_operations;
 template <>
 struct lock_operations<lock_id> {
     using milliseconds = std::chrono::milliseconds;
+    using hold_type = hold;
 
-    static void acquire(core_ptr, handler<acquired>, lock_id, acquire_options);
+    static void acquire(core_ptr, handler<acquired<hold>>, lock_id, acquire_options);
     static void try_acquire_for(
-        core_ptr, handler<tried>, lock_id, milliseconds wait, acquire_options
+        core_ptr, handler<tried<hold>>, lock_id, milliseconds wait, acquire_options
     );
     static void try_acquire_until(
-        core_ptr, handler<tried>, lock_id, hold::clock::time_point until, acquire_options
+        core_ptr, handler<tried<hold>>, lock_id, hold::clock::time_point until, acquire_options
     );
     static void is_locked(core_ptr, handler<answered_bool>, lock_id);
     static void hold_count(core_ptr, handler<answered_count>, lock_id, owner);
@@ -85,7 +88,13 @@ class basic_lock {
 
 public:
     using milliseconds = std::chrono::milliseconds;
+    using hold_type = typename operations::hold_type;  ///< `hold`; of a group `group_hold`
 
+private:
+    using acquired = detail::acquired<hold_type>;
+    using tried = detail::tried<hold_type>;
+
+public:
     /// As it was given, without `config::key_prefix`.
     std::string const& name() const noexcept { return id_.name; }
 
@@ -107,7 +116,8 @@ public:
     ///   renewed the lock, and at least half of it is left. Its fencing token is higher than that
     ///   of every earlier holder.
     /// \par Completion signature
-    ///   `void(error_code, hold)`; the hold is empty if and only if there is an error.
+    ///   `void(error_code, hold)`, of a group `void(error_code, group_hold)`; the hold is empty if
+    ///   and only if there is an error.
     /// \par Completes when
     ///   The lock is held, or one of the errors. While no connection is up, it waits.
     /// \par Errors
@@ -124,10 +134,10 @@ public:
     ///   behind: if the server still grants the lock, it goes to the next waiter or is released in
     ///   the background.
     template <class Options = acquire_options, class Token = boost::asio::deferred_t>
-        requires detail::call_for<Options, Token, acquire_options, detail::acquired>
+        requires detail::call_for<Options, Token, acquire_options, acquired>
     auto acquire(Options&& options = {}, Token&& token = {}) const
     {
-        return detail::initiate_call<detail::acquired, acquire_options>(
+        return detail::initiate_call<acquired, acquire_options>(
             core_,
             &operations::acquire,
             std::forward<Options>(options),
@@ -153,10 +163,10 @@ public:
     /// \par Cancellation
     ///   As `acquire`.
     template <class Options = acquire_options, class Token = boost::asio::deferred_t>
-        requires detail::call_for<Options, Token, acquire_options, detail::tried>
+        requires detail::call_for<Options, Token, acquire_options, tried>
     auto try_acquire(Options&& options = {}, Token&& token = {}) const
     {
-        return detail::initiate_call<detail::tried, acquire_options>(
+        return detail::initiate_call<tried, acquire_options>(
             core_,
             &operations::try_acquire_for,
             std::forward<Options>(options),
@@ -185,12 +195,12 @@ public:
         class Period,
         class Options = acquire_options,
         class Token = boost::asio::deferred_t>
-        requires detail::call_for<Options, Token, acquire_options, detail::tried>
+        requires detail::call_for<Options, Token, acquire_options, tried>
     auto try_acquire_for(
         std::chrono::duration<Rep, Period> wait, Options&& options = {}, Token&& token = {}
     ) const
     {
-        return detail::initiate_call<detail::tried, acquire_options>(
+        return detail::initiate_call<tried, acquire_options>(
             core_,
             &operations::try_acquire_for,
             std::forward<Options>(options),
@@ -215,12 +225,12 @@ public:
         class Duration,
         class Options = acquire_options,
         class Token = boost::asio::deferred_t>
-        requires detail::call_for<Options, Token, acquire_options, detail::tried>
+        requires detail::call_for<Options, Token, acquire_options, tried>
     auto try_acquire_until(
         std::chrono::time_point<Clock, Duration> until, Options&& options = {}, Token&& token = {}
     ) const
     {
-        return detail::initiate_call<detail::tried, acquire_options>(
+        return detail::initiate_call<tried, acquire_options>(
             core_,
             &operations::try_acquire_until,
             std::forward<Options>(options),

@@ -65,13 +65,18 @@ struct lock_group {
 template <>
 struct lock_operations<lock_group> {
     using milliseconds = std::chrono::milliseconds;
+    using hold_type = group_hold;
 
-    static void acquire(core_ptr, handler<acquired>, lock_group, acquire_options);
+    static void acquire(core_ptr, handler<acquired<group_hold>>, lock_group, acquire_options);
     static void try_acquire_for(
-        core_ptr, handler<tried>, lock_group, milliseconds wait, acquire_options
+        core_ptr, handler<tried<group_hold>>, lock_group, milliseconds wait, acquire_options
     );
     static void try_acquire_until(
-        core_ptr, handler<tried>, lock_group, hold::clock::time_point until, acquire_options
+        core_ptr,
+        handler<tried<group_hold>>,
+        lock_group,
+        hold::clock::time_point until,
+        acquire_options
     );
     static void is_locked(core_ptr, handler<answered_bool>, lock_group);
     static void hold_count(core_ptr, handler<answered_count>, lock_group, owner);
@@ -104,9 +109,10 @@ struct lock_operations<lock_group> {
 ///   At least half of each part's validity is left. The hold is lost as soon as one of its parts is
 ///   lost, and released as soon as the client of one part closes. `valid_until()` is the earliest
 ///   of the parts. When an acquire fails, it has given back everything it took, unless a server is
-///   silent for `config::timeout`, the wait is over, or it was cancelled. `hold::fencing_token(i)`
-///   is the token of part `i`, `fencing_token()` the token of the first part. If a task also takes
-///   single locks, it has to keep to a fixed order, as with any mutex.
+///   silent for `config::timeout`, the wait is over, or it was cancelled.
+///   `group_hold::fencing_token(i)` is the token of part `i`, `fencing_token()` the token of the
+///   first part. If a task also takes single locks, it has to keep to a fixed order, as with any
+///   mutex.
 /// \par Queries
 ///   `is_locked`: whether all parts are locked. `remaining_lease` and `hold_count`: the least of
 ///   the parts. `force_release`: forces all parts; the result says whether any was held.

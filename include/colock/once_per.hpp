@@ -38,7 +38,7 @@ inline namespace v0_3 {
 /// \par Cancellation and lifetimes
 ///   As `with_lock`.
 template <class Lock, class Rep, class Period, class Work>
-[[nodiscard]] boost::asio::awaitable<detail::if_run<detail::work_result<Work>>> once_per(
+[[nodiscard]] boost::asio::awaitable<detail::if_run<detail::result_under<Lock, Work>>> once_per(
     Lock lock, std::chrono::duration<Rep, Period> period, Work work
 )
 {

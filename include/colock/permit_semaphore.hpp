@@ -18,11 +18,12 @@
 namespace colock {
 inline namespace v0_3 {
 
-/// One permit of a `permit_semaphore`, while it is held: a hold with an id. It has all operations
-/// of a hold; its fencing token is 0, because several owners hold the name at once. `extend` is
-/// Redisson's updateLeaseTime.
-class [[nodiscard]] permit : public hold {
+/// One permit of a `permit_semaphore`, while it is held. It is empty, moved and destroyed as a
+/// `hold` is, and the base class has what all holds share. It has no fencing token, because several
+/// owners hold the name at once. `extend` is Redisson's updateLeaseTime.
+class [[nodiscard]] permit : public basic_hold {
 public:
+    /// Empty.
     permit() noexcept = default;
 
     /// The permit's name in Redis, 32 hexadecimal digits as Redisson writes them. Any program that
@@ -31,7 +32,10 @@ public:
     std::string const& id() const noexcept { return id_; }
 
     /// For the library only: makes the result of an acquire.
-    permit(hold held, std::string id) noexcept : hold{std::move(held)}, id_{std::move(id)} {}
+    permit(detail::hold_ptr state, std::string id) noexcept
+        : basic_hold{std::move(state)}
+        , id_{std::move(id)}
+    {}
 
 private:
     std::string id_;
@@ -138,6 +142,7 @@ void permit_count(
 class permit_semaphore {
 public:
     using milliseconds = std::chrono::milliseconds;
+    using hold_type = permit;  ///< what `with_lock` gives to its work
 
     /// The semaphore `name` at the client's server. Sends nothing. A name has 1 to 10,000 bytes of
     /// any kind; a part in braces decides its slot, as in Redis.
@@ -210,7 +215,7 @@ public:
     ///   The first of the list listens to the semaphore's channel, too, where Redisson tells of
     ///   permits. The waiters of one client form one queue, first come first served, and only the
     ///   head of the queue asks the server. There is no re-entry: each call takes a permit, and
-    ///   `acquire_options::as` is only what `hold::as` returns.
+    ///   `acquire_options::as` is only what `permit::as` returns.
     /// \par Guarantees
     ///   The permit's validity is counted from before the client sent the script, and at least half
     ///   of it is left.

@@ -13,6 +13,7 @@
 #include <boost/system/system_error.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -28,10 +29,12 @@ namespace detail {
 /// Runs `work` on a strand of the calling coroutine's executor until it ends, or until the hold is
 /// lost, which cancels it. Throws what the work throws, `error::lost` after a loss, and
 /// `error::closed` when the client was closed under the work. `doing` is what the exceptions say.
-asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std::string doing);
+asio::awaitable<void> run_while_held(
+    basic_hold& held, asio::awaitable<void> work, std::string doing
+);
 
 /// Throws `error::lost`, `closed` or `not_held` if the hold is over.
-asio::awaitable<void> expect_held(hold& held, std::string doing);
+asio::awaitable<void> expect_held(basic_hold& held, std::string doing);
 
 /// Whether a loss that only the release finds is thrown. It is in the log in any case.
 enum class late_loss : char { thrown, logged };
@@ -40,7 +43,7 @@ enum class late_loss : char { thrown, logged };
 /// valid, and that is to be thrown. Another failure goes to the log; the lock is then free when its
 /// lease ends. `answer` gets the error of the release.
 asio::awaitable<void> release_after_work(
-    hold& held, std::string doing, late_loss, error_code* answer = nullptr
+    basic_hold& held, std::string doing, late_loss, error_code* answer = nullptr
 );
 
 /// Throws the error, if it is one, with the name of what could not be acquired.
@@ -82,7 +85,7 @@ struct work_of {
     using result = typename of<typename decltype(returned())::type>::type;
 };
 
-template <class Work, class Held = hold>
+template <class Work, class Held>
 using work_result = typename work_of<Work, Held>::result;
 
 /// Calls the work, which may not want to know what is held.
@@ -99,14 +102,18 @@ auto begin_work(Work& work, Held& held)
 template <class Result>
 using if_run = std::conditional_t<std::is_void_v<Result>, bool, std::optional<Result>>;
 
+/// The result of work under such a lock.
+template <class Lock, class Work>
+using result_under = work_result<Work, typename Lock::hold_type>;
+
 /// Runs the work; `held` outlives it.
-template <class Work>
-asio::awaitable<work_result<Work>> run_guarded(hold& held, Work& work, std::string doing)
+template <class Held, class Work>
+asio::awaitable<work_result<Work, Held>> run_guarded(Held& held, Work& work, std::string doing)
 {
-    if constexpr (std::is_void_v<work_result<Work>>) {
+    if constexpr (std::is_void_v<work_result<Work, Held>>) {
         co_await run_while_held(held, begin_work(work, held), std::move(doing));
     } else {
-        std::optional<work_result<Work>> result;
+        std::optional<work_result<Work, Held>> result;
         auto keep = [&]() -> asio::awaitable<void> {
             result.emplace(co_await begin_work(work, held));
         };
@@ -123,12 +130,12 @@ inline bool may_await(asio::cancellation_state const& mine) noexcept
 }
 
 /// As above, and releases `held` after the work.
-template <class Work>
-asio::awaitable<work_result<Work>> run_and_release(
-    hold& held, Work& work, std::string doing, late_loss is = late_loss::thrown
+template <class Held, class Work>
+asio::awaitable<work_result<Work, Held>> run_and_release(
+    Held& held, Work& work, std::string doing, late_loss is = late_loss::thrown
 )
 {
-    if constexpr (std::is_void_v<work_result<Work>>) {
+    if constexpr (std::is_void_v<work_result<Work, Held>>) {
         co_await run_guarded(held, work, doing);
         auto const mine = co_await asio::this_coro::cancellation_state;
         if (may_await(mine))
@@ -146,8 +153,9 @@ asio::awaitable<work_result<Work>> run_and_release(
 
 }  // namespace detail
 
-/// Runs the coroutine `work(hold&)`, or `work()`, under the lock: acquires the lock, cancels the
-/// work (terminal) if the hold is lost, and releases the lock on every way out.
+/// Runs the coroutine `work(hold&)`, or `work()`, under the lock (of a group `work(group_hold&)`,
+/// of permits `work(permit&)`): acquires the lock, cancels the work (terminal) if the hold is lost,
+/// and releases the lock on every way out.
 ///
 /// \par Effects
 ///   As `lock::acquire` and `hold::release`. The work runs on a strand of the calling coroutine's
@@ -172,7 +180,7 @@ asio::awaitable<work_result<Work>> run_and_release(
 /// \par Lifetimes
 ///   The lock and the work are copied into the coroutine.
 template <class Lock, class Work>
-boost::asio::awaitable<detail::work_result<Work>> with_lock(
+boost::asio::awaitable<detail::result_under<Lock, Work>> with_lock(
     Lock lock, acquire_options options, Work work
 )
 {
@@ -183,7 +191,7 @@ boost::asio::awaitable<detail::work_result<Work>> with_lock(
 
 /// As above, with default options.
 template <class Lock, class Work>
-boost::asio::awaitable<detail::work_result<Work>> with_lock(Lock lock, Work work)
+boost::asio::awaitable<detail::result_under<Lock, Work>> with_lock(Lock lock, Work work)
 {
     return with_lock(std::move(lock), acquire_options{}, std::move(work));
 }
@@ -199,18 +207,19 @@ boost::asio::awaitable<detail::work_result<Work>> with_lock(Lock lock, Work work
 /// \par Effects, cancellation and lifetimes
 ///   As `with_lock`.
 template <class Lock, class Rep, class Period, class Work>
-[[nodiscard]] boost::asio::awaitable<detail::if_run<detail::work_result<Work>>> with_lock_for(
+[[nodiscard]] boost::asio::awaitable<detail::if_run<detail::result_under<Lock, Work>>>
+with_lock_for(
     Lock lock, std::chrono::duration<Rep, Period> wait, acquire_options options, Work work
 )
 {
     auto asked = lock.try_acquire_for(wait, options, boost::asio::as_tuple(boost::asio::deferred));
     auto [ec, held] = co_await std::move(asked);
     detail::throw_if(ec, "with_lock_for ", lock.name());
-    using result = detail::if_run<detail::work_result<Work>>;
+    using result = detail::if_run<detail::result_under<Lock, Work>>;
     if (!held)
         co_return result{};
     auto doing = "with_lock_for " + lock.name();
-    if constexpr (std::is_void_v<detail::work_result<Work>>) {
+    if constexpr (std::is_void_v<detail::result_under<Lock, Work>>) {
         co_await detail::run_and_release(*held, work, std::move(doing));
         co_return true;
     } else {
@@ -221,9 +230,8 @@ template <class Lock, class Rep, class Period, class Work>
 
 /// As above, with default options.
 template <class Lock, class Rep, class Period, class Work>
-[[nodiscard]] boost::asio::awaitable<detail::if_run<detail::work_result<Work>>> with_lock_for(
-    Lock lock, std::chrono::duration<Rep, Period> wait, Work work
-)
+[[nodiscard]] boost::asio::awaitable<detail::if_run<detail::result_under<Lock, Work>>>
+with_lock_for(Lock lock, std::chrono::duration<Rep, Period> wait, Work work)
 {
     return with_lock_for(std::move(lock), wait, acquire_options{}, std::move(work));
 }
@@ -252,8 +260,8 @@ template <class Lock, class Rep, class Period, class Work>
 /// \par Lifetimes
 ///   The work is copied into the coroutine.
 // NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
-template <class Work>
-boost::asio::awaitable<detail::work_result<Work>> guard(hold& held, Work work)
+template <std::derived_from<basic_hold> Held, class Work>
+boost::asio::awaitable<detail::work_result<Work, Held>> guard(Held& held, Work work)
 {
     co_await detail::expect_held(held, "guard " + held.name());
     co_return co_await detail::run_guarded(held, work, "guard " + held.name());

@@ -46,9 +46,7 @@ void start_operation(core_ptr const& inside, done_handler to, hold_ptr state, Ac
 
 core_ptr core_of(hold_ptr const& state) noexcept { return state ? state->inside : nullptr; }
 
-hold make_hold(hold_ptr state) noexcept { return hold{std::move(state)}; }
-
-hold_ptr const& state_of(hold const& of) noexcept { return of.state_; }
+hold_ptr const& state_of(basic_hold const& of) noexcept { return of.state_; }
 
 void release_hold(core_ptr inside, done_handler to, hold_ptr state)
 {
@@ -137,7 +135,7 @@ void wait_lost(core_ptr inside, done_handler to, hold_ptr state)
 }  // namespace detail
 }  // namespace v0_3
 
-void hold::forgo_at_least()
+void basic_hold::drop_at_least()
 {
     if (state_)
         asio::dispatch(state_->inside->strand(), [state = state_] {
@@ -145,21 +143,21 @@ void hold::forgo_at_least()
         });
 }
 
-std::stop_token hold::stop_token() const
+std::stop_token basic_hold::stop_token() const
 {
     return state_ ? state_->stop_token() : std::stop_token{};
 }
 
-std::uint64_t hold::fencing_token() const noexcept { return state_ ? state_->token : 0; }
+std::uint64_t basic_hold::token() const noexcept { return state_ ? state_->token : 0; }
 
-std::uint64_t hold::fencing_token(std::size_t i) const noexcept
+std::uint64_t basic_hold::token_of(std::size_t i) const noexcept
 {
-    if (i == 0 && fencing_token() != 0)
-        return fencing_token();
+    if (i == 0 && token() != 0)
+        return token();
     return state_ && state_->target ? state_->target->fencing_token(i) : 0;
 }
 
-unsigned hold::replicas() const noexcept
+unsigned basic_hold::replicas() const noexcept
 {
     if (!state_ || state_->current_status() != detail::hold_state::status::held)
         return 0;
@@ -167,26 +165,26 @@ unsigned hold::replicas() const noexcept
     return of_all.value_or(state_->replicas.load(std::memory_order_relaxed));
 }
 
-hold::clock::time_point hold::valid_until() const noexcept
+basic_hold::clock::time_point basic_hold::valid_until() const noexcept
 {
     auto const until = state_ ? state_->valid_until() : clock::time_point{};
     return until == clock::time_point{} ? until : until - colock::clock::suspended();
 }
 
-bool hold::valid_past(clock::duration time) const noexcept
+bool basic_hold::valid_past(clock::duration time) const noexcept
 {
     return state_ && time < state_->valid_until() - colock::clock::now();
 }
 
-std::string hold::name() const
+std::string basic_hold::name() const
 {
     return state_ && state_->target ? state_->target->shown_name() : std::string{};
 }
 
-owner const& hold::as() const noexcept { return state_->who; }
+owner const& basic_hold::as() const noexcept { return state_->who; }
 
 // Looks at the clock as well: a stopped process may call this before its timer reports the loss.
-hold::operator bool() const noexcept
+basic_hold::operator bool() const noexcept
 {
     return state_ && state_->current_status() == hold_state::status::held &&
         valid_past(clock::duration{0});
@@ -194,7 +192,7 @@ hold::operator bool() const noexcept
 
 // A release that the owner has asked for is on its way to the strand, and reports the answer. If
 // this one came before it, that one would find nothing to wait for.
-void hold::abandon() noexcept
+void basic_hold::abandon() noexcept
 {
     auto state = std::exchange(state_, nullptr);
     if (!state || state->current_status() == hold_state::status::released)

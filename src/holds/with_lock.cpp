@@ -31,7 +31,7 @@ namespace {
 
 /// Ends when the hold is lost, or its client closed. It does not end when the work itself releases
 /// the hold or moves it elsewhere, because then there is nothing left to guard.
-asio::awaitable<error_code> loss_of(hold const& held)
+asio::awaitable<error_code> loss_of(basic_hold const& held)
 {
     co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
     error_code ec = asio::error::operation_aborted;
@@ -51,7 +51,7 @@ asio::awaitable<void> for_caller(asio::awaitable<void> work)
     co_await std::move(work);
 }
 
-error_code ended_by_others(hold const& held)
+error_code ended_by_others(basic_hold const& held)
 {
     auto const& state = state_of(held);
     if (!state)
@@ -68,7 +68,9 @@ error_code ended_by_others(hold const& held)
 
 }  // namespace
 
-asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std::string doing)
+asio::awaitable<void> run_while_held(
+    basic_hold& held, asio::awaitable<void> work, std::string doing
+)
 {
     // The one that ends first cancels the other, and both have ended before this returns. The
     // caller's executor may be a pool of threads, and no coroutine may be cancelled while it runs:
@@ -95,7 +97,7 @@ asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std
         std::rethrow_exception(thrown);
 }
 
-asio::awaitable<void> expect_held(hold& held, std::string doing)
+asio::awaitable<void> expect_held(basic_hold& held, std::string doing)
 {
     if (held)
         co_return;
@@ -106,7 +108,7 @@ asio::awaitable<void> expect_held(hold& held, std::string doing)
 
 // An answer after the end of the lease says nothing of the time before: the release was late.
 asio::awaitable<void> release_after_work(
-    hold& held, std::string doing, late_loss is, error_code* answer
+    basic_hold& held, std::string doing, late_loss is, error_code* answer
 )
 {
     if (!state_of(held))

@@ -299,7 +299,7 @@ void group_acquire::grant()
     known_as_->over();
     auto const give = [&](auto& c) {
         if constexpr (!std::is_same_v<decltype(c), completion<held_locks>&>)
-            c(error_code{}, detail::make_hold(std::move(whole)));
+            c(error_code{}, detail::hold_access::make<group_hold>(std::move(whole)));
     };
     std::visit(give, done);
 }

@@ -28,8 +28,10 @@ using detail::lock_group;
 class group_acquire final : public operation {
 public:
     /// One hold for all parts, or a hold for each.
-    using result =
-        std::variant<completion<hold>, completion<if_acquired<hold>>, completion<held_locks>>;
+    using result = std::variant<
+        completion<group_hold>,
+        completion<if_acquired<group_hold>>,
+        completion<held_locks>>;
 
     group_acquire(core_ptr inside, lock_group of, acquire_options options);
 

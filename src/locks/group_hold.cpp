@@ -27,7 +27,7 @@ namespace {
 
 using status = hold_state::status;
 
-class group_hold;
+class group_target;
 
 /// Makes one part of a red lock count that does not: it takes the part if somebody else had it or
 /// if it is lost, raises its counter to the token, and waits until its server votes. It takes no
@@ -35,7 +35,7 @@ class group_hold;
 /// lock.
 class healer {
 public:
-    healer(group_hold& whose, std::size_t part) noexcept : of_{whose}, i_{part} {}
+    healer(group_target& whose, std::size_t part) noexcept : of_{whose}, i_{part} {}
 
     /// Begins, after this pause. It ends when the part counts, or when the group no longer stands.
     strand_task run(milliseconds pause);
@@ -57,7 +57,7 @@ private:
     milliseconds judge(raised const&);
     milliseconds usual_pause() const noexcept;
 
-    group_hold& of_;
+    group_target& of_;
     std::size_t i_;
     bool is_running_ = false;
     event<bool> confirmed_;
@@ -67,12 +67,12 @@ private:
 };
 
 /// The target of such a hold, which watches its parts.
-class group_hold final :
+class group_target final :
     public hold_target,
     public keyed_state,
-    public std::enable_shared_from_this<group_hold> {
+    public std::enable_shared_from_this<group_target> {
 public:
-    group_hold(core& inside, detail::lock_group const& of, std::uint64_t token, acquire_options const&);
+    group_target(core& inside, detail::lock_group const& of, std::uint64_t token, acquire_options const&);
 
     /// Comes before `begin`, for each part in the order of the locks.
     void add(hold got, bool counts) { parts_.push_back({std::move(got), counts}); }
@@ -161,7 +161,7 @@ private:
     std::weak_ptr<hold_state> whole_;
 };
 
-group_hold::group_hold(
+group_target::group_target(
     core& inside, detail::lock_group const& of, std::uint64_t token, acquire_options const& options
 )
     : keyed_state{inside, state_kind::group}
@@ -170,7 +170,7 @@ group_hold::group_hold(
     , token_{token}
 {}
 
-hold_ptr group_hold::begin(core_ptr const& inside)
+hold_ptr group_target::begin(core_ptr const& inside)
 {
     auto whole = make_recycled<hold_state>(inside, *options_.as, lease_of(0), is_renewed());
     whole->token = token_;
@@ -188,7 +188,7 @@ hold_ptr group_hold::begin(core_ptr const& inside)
     return whole;
 }
 
-void group_hold::watch(std::size_t i)
+void group_target::watch(std::size_t i)
 {
     auto& part = parts_[i].got;
     part.lost(asio::bind_executor(
@@ -204,7 +204,7 @@ void group_hold::watch(std::size_t i)
 }
 
 // Lost, or released by its client, which closes.
-void group_hold::on_part_ended(std::size_t i, error_code why)
+void group_target::on_part_ended(std::size_t i, error_code why)
 {
     parts_[i].is_lost = !why;
     {
@@ -221,7 +221,7 @@ void group_hold::on_part_ended(std::size_t i, error_code why)
 
 // It is released while its owner still has it. A part may answer after its owner has dropped the
 // hold and has destroyed this client.
-void group_hold::close(error_code why)
+void group_target::close(error_code why)
 {
     if (auto const whole = whole_.lock())
         whole->mark_released(why);
@@ -234,7 +234,7 @@ void group_hold::close(error_code why)
 
 // From now on the last owner may destroy this on any thread, so nothing of it may be linked into
 // the client.
-void group_hold::leave()
+void group_target::leave()
 {
     for (auto const& each : healers_)
         if (each)
@@ -244,7 +244,7 @@ void group_hold::leave()
 
 // A handler that waits for the loss may own the hold itself. Each part, and each lock by which it
 // would be taken again, keeps its client alive.
-void group_hold::destroy_pending() noexcept
+void group_target::destroy_pending() noexcept
 {
     for (auto& part : of_.parts)
         part.where.reset();
@@ -258,7 +258,7 @@ void group_hold::destroy_pending() noexcept
 
 // ---- Healing -----------------------------------------------------------------------------------
 
-bool group_hold::stands() const noexcept
+bool group_target::stands() const noexcept
 {
     auto const whole = whole_.lock();
     auto const valid =
@@ -268,14 +268,14 @@ bool group_hold::stands() const noexcept
 }
 
 // A part that others have stays theirs for a while.
-void group_hold::heal_all()
+void group_target::heal_all()
 {
     for (std::size_t i = 0; i != parts_.size(); ++i)
         if (!parts_[i].counts)
             heal(i, has(i) ? milliseconds{0} : lease_of(i) / 3);
 }
 
-void group_hold::heal(std::size_t i, milliseconds pause)
+void group_target::heal(std::size_t i, milliseconds pause)
 {
     if (!may_heal())
         return;
@@ -289,7 +289,7 @@ void group_hold::heal(std::size_t i, milliseconds pause)
         healing->wake();
 }
 
-void group_hold::put(std::size_t i, hold got)
+void group_target::put(std::size_t i, hold got)
 {
     {
         std::lock_guard const changing{change_};
@@ -301,7 +301,7 @@ void group_hold::put(std::size_t i, hold got)
     watch(i);
 }
 
-void group_hold::count(std::size_t i)
+void group_target::count(std::size_t i)
 {
     {
         std::lock_guard const changing{change_};
@@ -310,7 +310,7 @@ void group_hold::count(std::size_t i)
     enter_with_token(i);
 }
 
-void group_hold::enter_with_token(std::size_t i)
+void group_target::enter_with_token(std::size_t i)
 {
     if (token_ != 0)
         set_token(of_.parts[i], parts_[i].got, token_);
@@ -471,7 +471,7 @@ milliseconds healer::judge(raised const& got)
 }
 
 template <class Act>
-void group_hold::for_all(Act act, outcome told, std::function<void()> over)
+void group_target::for_all(Act act, outcome told, std::function<void()> over)
 {
     auto won = std::views::filter(parts_, &is_won);
     auto const asked = static_cast<std::size_t>(std::ranges::distance(won));
@@ -483,7 +483,7 @@ void group_hold::for_all(Act act, outcome told, std::function<void()> over)
             asio::bind_executor(core_.strand(), [all](error_code ec) { all->count(ec); }));
 }
 
-void group_hold::release(std::shared_ptr<hold_operation> who)
+void group_target::release(std::shared_ptr<hold_operation> who)
 {
     auto const whole = who->hold;
     if (whole->current_status() == status::released)
@@ -497,7 +497,7 @@ void group_hold::release(std::shared_ptr<hold_operation> who)
     );
 }
 
-void group_hold::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
+void group_target::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
 {
     auto const now = who->hold->current_status();
     if (now != status::held)
@@ -511,7 +511,7 @@ void group_hold::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
     );
 }
 
-void group_hold::abandon_hold(hold_ptr const& whole)
+void group_target::abandon_hold(hold_ptr const& whole)
 {
     whole->mark_released(asio::error::operation_aborted);
     parts_.clear();  // which releases each in the background
@@ -519,7 +519,7 @@ void group_hold::abandon_hold(hold_ptr const& whole)
 }
 
 // The last moment at which enough parts are valid.
-time_point group_hold::valid_until(hold_state const&) const noexcept
+time_point group_target::valid_until(hold_state const&) const noexcept
 {
     std::lock_guard const looking{change_};
     boost::container::small_vector<time_point, 8> all;
@@ -534,7 +534,7 @@ time_point group_hold::valid_until(hold_state const&) const noexcept
 }
 
 // The fewest of those that count.
-std::optional<unsigned> group_hold::replicas() const noexcept
+std::optional<unsigned> group_target::replicas() const noexcept
 {
     std::lock_guard const looking{change_};
     std::optional<unsigned> fewest;
@@ -544,7 +544,7 @@ std::optional<unsigned> group_hold::replicas() const noexcept
     return fewest.value_or(0);
 }
 
-std::uint64_t group_hold::fencing_token(std::size_t i) const noexcept
+std::uint64_t group_target::fencing_token(std::size_t i) const noexcept
 {
     std::lock_guard const looking{change_};
     return i < parts_.size() ? parts_[i].got.fencing_token() : 0;
@@ -561,7 +561,7 @@ hold_ptr make_group_hold(
     acquire_options const& options
 )
 {
-    auto const made = std::make_shared<group_hold>(*inside, of, token, options);
+    auto const made = std::make_shared<group_target>(*inside, of, token, options);
     for (std::size_t i = 0; i != parts.size(); ++i)
         made->add(std::move(parts[i]), !of.by_majority || known[i].counts(token, clock::now()));
     return made->begin(inside);

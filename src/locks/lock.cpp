@@ -166,7 +166,7 @@ hold::clock::time_point from_steady(hold::clock::time_point at) noexcept
 using single = lock_operations<lock_id>;
 
 void single::acquire(
-    core_ptr inside, handler<acquired> handler, lock_id id, acquire_options options
+    core_ptr inside, handler<acquired<hold>> handler, lock_id id, acquire_options options
 )
 {
     auto const wrong = check_lock(*inside, id, options);
@@ -176,7 +176,11 @@ void single::acquire(
 }
 
 void single::try_acquire_for(
-    core_ptr inside, handler<tried> handler, lock_id id, milliseconds wait, acquire_options options
+    core_ptr inside,
+    handler<tried<hold>> handler,
+    lock_id id,
+    milliseconds wait,
+    acquire_options options
 )
 {
     auto const wrong = check_lock(*inside, id, options);
@@ -186,7 +190,11 @@ void single::try_acquire_for(
 }
 
 void single::try_acquire_until(
-    core_ptr inside, handler<tried> handler, lock_id id, time_point until, acquire_options options
+    core_ptr inside,
+    handler<tried<hold>> handler,
+    lock_id id,
+    time_point until,
+    acquire_options options
 )
 {
     auto const wait = wait_until(until);

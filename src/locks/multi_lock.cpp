@@ -191,7 +191,7 @@ using optional_lease = std::optional<std::chrono::milliseconds>;  // none: less 
 using group_operations = lock_operations<lock_group>;
 
 void group_operations::acquire(
-    core_ptr inside, handler<acquired> handler, lock_group of, acquire_options options
+    core_ptr inside, handler<acquired<group_hold>> handler, lock_group of, acquire_options options
 )
 {
     start_group_acquire(std::move(inside), std::move(handler), std::move(of), {}, options);
@@ -199,7 +199,7 @@ void group_operations::acquire(
 
 void group_operations::try_acquire_for(
     core_ptr inside,
-    handler<tried> handler,
+    handler<tried<group_hold>> handler,
     lock_group of,
     milliseconds wait,
     acquire_options options
@@ -210,7 +210,7 @@ void group_operations::try_acquire_for(
 
 void group_operations::try_acquire_until(
     core_ptr inside,
-    handler<tried> handler,
+    handler<tried<group_hold>> handler,
     lock_group of,
     time_point until,
     acquire_options options

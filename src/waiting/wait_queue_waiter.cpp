@@ -82,9 +82,9 @@ void waiter::grant(hold_ptr const& taken)
     begin(taken);
     tell_acquired();
     if (auto* const tries = std::get_if<completion<if_acquired<hold>>>(&done))
-        (*tries)({}, detail::make_hold(taken));
+        (*tries)({}, detail::hold_access::make<hold>(taken));
     else
-        std::get<completion<hold>>(done)({}, detail::make_hold(taken));
+        std::get<completion<hold>>(done)({}, detail::hold_access::make<hold>(taken));
 }
 
 void waiter::grant(std::vector<held_permit> const& taken)
@@ -93,7 +93,7 @@ void waiter::grant(std::vector<held_permit> const& taken)
     permit_list got;
     for (auto const& [held, id] : taken) {
         begin(held);
-        got.emplace_back(detail::make_hold(held), id);
+        got.emplace_back(held, id);
     }
     tell_acquired();
     if (auto* const all = std::get_if<completion<permit_list>>(&done))

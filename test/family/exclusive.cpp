@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(one_at_a_time_of_64_tasks, Kind, exclusive)
                 all.start([&, i]() -> asio::awaitable<void> {
                     auto const mine = at.lock_of(i % 2 ? at.one : at.two);
                     for (int round = 0; round != 3; ++round) {
-                        hold held = co_await mine.acquire();
+                        auto held = co_await mine.acquire();
                         co_await critical.stay(0ms);
                         BOOST_TEST(bool{held});
                         co_await held.release();
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_cancelled_wait_leaves_nothing, Kind, exclusive)
 {
     family_lab<Kind> at;
     at.run([&]() -> asio::awaitable<void> {
-        hold held = co_await at.lock_of(at.one).acquire();
+        auto held = co_await at.lock_of(at.one).acquire();
         auto const waiting = at.lock_of(at.two);
         auto const [ec, none] = co_await waiting.acquire(asio::cancel_after(50ms, tuple));
         BOOST_TEST(ec == asio::error::operation_aborted);
@@ -93,8 +93,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(its_owner_enters_again, Kind, exclusive)
     at.run([&]() -> asio::awaitable<void> {
         auto const mine = at.lock_of(at.one);
         owner const me;
-        hold outer = co_await mine.acquire({.as = me});
-        hold inner = co_await mine.acquire({.as = me});
+        auto outer = co_await mine.acquire({.as = me});
+        auto inner = co_await mine.acquire({.as = me});
         if (auto const count = co_await mine.hold_count(me); count != 2)
             BOOST_ERROR("counts " << count);
         BOOST_TEST(inner.fencing_token() == outer.fencing_token());
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(it_is_renewed_and_its_lease_can_be_seen, Kind, exc
             BOOST_ERROR("it is");
         if (auto const none = co_await mine.remaining_lease())
             BOOST_ERROR("granted");
-        hold held = co_await mine.acquire();
+        auto held = co_await mine.acquire();
         auto const first = held.valid_until();
         if (bool const flag = co_await mine.is_locked(); !flag)
             BOOST_ERROR("it is not");
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(its_loss_is_told, Kind, exclusive)
 {
     family_lab<Kind> at{brief_lease};
     at.run([&]() -> asio::awaitable<void> {
-        hold held = co_await at.lock_of(at.one).acquire();
+        auto held = co_await at.lock_of(at.one).acquire();
         auto const stop = held.stop_token();
         at.take_away();
         co_await held.lost(asio::cancel_after(10s));
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(it_can_be_forced, Kind, exclusive)
         auto const mine = at.lock_of(at.one);
         if (bool const flag = co_await mine.force_release())
             BOOST_ERROR("it is");
-        hold held = co_await mine.acquire();
+        auto held = co_await mine.acquire();
         if (bool const flag = co_await at.lock_of(at.two).force_release(); !flag)
             BOOST_ERROR("it is not");
         if (bool const flag = co_await mine.is_locked())
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_a_killed_process_held_ends_with_its_lease, Ki
             held = co_await wanted.is_locked();
         BOOST_TEST_REQUIRE(held);
         doomed.kill();
-        hold next = co_await wanted.acquire(asio::cancel_after(10s));  // its lease is 1 s
+        auto next = co_await wanted.acquire(asio::cancel_after(10s));  // its lease is 1 s
         co_await next.release();
         BOOST_TEST(!at.is_any_left());
     });
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_lease_of_its_own_can_be_made_longer, Kind, exclu
 {
     family_lab<Kind> at;
     at.run([&]() -> asio::awaitable<void> {
-        hold held = co_await at.lock_of(at.one).acquire({.lease = 300ms});
+        auto held = co_await at.lock_of(at.one).acquire({.lease = 300ms});
         BOOST_TEST(!held.valid_for(1s));
         co_await held.extend(5s);
         BOOST_TEST(held.valid_for(4s));

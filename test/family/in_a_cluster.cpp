@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(one_at_a_time_while_the_slot_moves, Kind, exclusiv
                 all.start([&, i]() -> asio::awaitable<void> {
                     auto const mine = Kind::of(i % 2 ? at.one.client : at.two.client, at.name);
                     while (!ended) {
-                        hold held = co_await mine.acquire();
+                        auto held = co_await mine.acquire();
                         co_await critical.stay(1ms);
                         auto const [ec] = co_await held.release(tuple);
                         BOOST_TEST(!ec, ec.message());

@@ -62,10 +62,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(of_locks, Kind, exclusive)
     at.run([&]() -> asio::awaitable<void> {
         for (auto const& name : odd_names()) {
             BOOST_TEST_INFO_SCOPE("name: " << name.substr(0, 20));
-            hold held = co_await Kind::of(one.client, name).acquire();
+            auto held = co_await Kind::of(one.client, name).acquire();
             tasks waiting{at.context()};
             waiting.start([&]() -> asio::awaitable<void> {
-                hold next = co_await Kind::of(two.client, name).acquire();
+                auto next = co_await Kind::of(two.client, name).acquire();
                 co_await next.release();
             });
             BOOST_TEST(co_await eventually([&] { return two.client.stats().waiters != 0; }));

@@ -80,6 +80,26 @@ void with_tokens(Begin const& begin)
 
 constexpr auto until() { return std::chrono::system_clock::time_point{}; }
 
+// What does not fit a hold isn't there.
+template <class Held>
+concept travels = requires(Held& held) { held.give(); };
+template <class Held>
+concept has_token = requires(Held& held) { held.fencing_token(); };
+template <class Held>
+concept has_tokens = requires(Held& held) { held.fencing_token(1); };
+template <class Held>
+concept may_stay_taken = requires(Held& held) { held.forgo_at_least(); };
+
+static_assert(travels<hold> && has_token<hold> && !has_tokens<hold> && may_stay_taken<hold>);
+using several = colock::group_hold;
+static_assert(!travels<several> && has_tokens<several> && !may_stay_taken<several>);
+static_assert(!travels<permit> && !has_token<permit> && !may_stay_taken<permit>);
+using office = colock::leadership;
+static_assert(!travels<office> && has_token<office> && !has_tokens<office>);
+static_assert(!std::convertible_to<permit, hold> && !std::constructible_from<hold, permit>);
+static_assert(!std::default_initializable<colock::basic_hold>);
+static_assert(!std::destructible<colock::basic_hold>);
+
 // What is called here is compiled, and never run.
 
 template <class Lock, class Hold>
@@ -386,7 +406,7 @@ void forms(
 )
 {
     forms_of_lock<colock::lock, hold>(l);
-    forms_of_lock<colock::multi_lock, hold>(all);
+    forms_of_lock<colock::multi_lock, colock::group_hold>(all);
     forms_of_semaphore(s);
     forms_of_permits(p);
     forms_of_latch(c);

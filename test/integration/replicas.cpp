@@ -75,14 +75,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(each_kind_is_held_once_the_replica_has_it, Kind, r
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name(Kind::name);
         auto const mine = Kind::of(redis.client, name);
-        hold first = co_await mine.acquire(on_one_replica);
+        auto first = co_await mine.acquire(on_one_replica);
         BOOST_TEST(exists(servers.replica, name));
         co_await first.release();
         servers.replica.pause();
         auto const [ec, none] = co_await mine.try_acquire(on_one_replica, tuple);
         bool const is_red = std::is_same_v<Kind, majority>;
         BOOST_TEST((ec == (is_red ? error::no_quorum : error::not_replicated)), ec.message());
-        hold next;
+        decltype(first) next;
         tasks waiting{at.context()};
         waiting.start([&]() -> asio::awaitable<void> {
             next = co_await mine.acquire(on_one_replica);

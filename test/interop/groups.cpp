@@ -44,7 +44,7 @@ template <class Lock>
 asio::awaitable<void> exclude_each_other(group& g, Lock const& mine)
 {
     for (int i = 0; i != rounds; ++i) {
-        hold held = co_await mine.acquire();
+        group_hold held = co_await mine.acquire();
         BOOST_TEST(co_await g.ask("tryLock", 50ms, 20'000ms) == "false");
         co_await held.release();
         BOOST_TEST(co_await g.ask("tryLock", 2'000ms, 20'000ms) == "true");

@@ -104,7 +104,7 @@ BOOST_DATA_TEST_CASE(one_dead_server_undoes_the_lock_at_the_others, each_server(
     those.third.kill();
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("good");
-        hold held = co_await those.over(clients, name).acquire();
+        group_hold held = co_await those.over(clients, name).acquire();
         for (int i = 0; i != 2; ++i) {
             auto const until = held.valid_until();
             BOOST_TEST(co_await eventually([&] { return held.valid_until() > until; }));
@@ -131,7 +131,7 @@ BOOST_DATA_TEST_CASE(servers_restarted_one_by_one_erode_the_majority, each_serve
         &at.connect(settings(quick(those.third.by_socket()), 1h))};  // it has no vote yet
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("erosion");
-        hold held = co_await those.over(clients, name).acquire();
+        group_hold held = co_await those.over(clients, name).acquire();
         those.third.restart();
         BOOST_TEST(co_await eventually([&] { return clients[2]->client.stats().holds == 0; }));
         BOOST_TEST(bool{held});  // two of three have it

@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "support/any_kind.hpp"
+#include "support/as_hold.hpp"
 #include "support/cancel_after.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -18,14 +19,14 @@ asio::awaitable<taken> take_hold(Lock what, manner how)
 {
     if (!how.wait) {
         auto [ec, held] = co_await what.acquire(how.options, asio::cancel_after(how.cancel, tuple));
-        co_return taken{ec, hold{std::move(held)}};
+        co_return taken{ec, as_hold(std::move(held))};
     }
     auto [ec, held] = co_await what.try_acquire_for(
         *how.wait, how.options, asio::cancel_after(how.cancel, tuple)
     );
     if (!held)
         co_return taken{ec};
-    co_return taken{ec, hold{std::move(*held)}};
+    co_return taken{ec, as_hold(std::move(*held))};
 }
 
 asio::awaitable<taken> take_permit(semaphore what, manner how)

@@ -70,11 +70,11 @@ pending_try harness::try_for(milliseconds wait, acquire_options options)
     return mutex().try_acquire_for(wait, options, settled());
 }
 
-pending<> harness::release(hold& h) { return h.release(settled()); }
+pending<> harness::release(basic_hold& h) { return h.release(settled()); }
 
-pending<> harness::extend(hold& h, milliseconds lease) { return h.extend(lease, settled()); }
+pending<> harness::extend(basic_hold& h, milliseconds lease) { return h.extend(lease, settled()); }
 
-pending<> harness::lost(hold const& h) { return h.lost(settled()); }
+pending<> harness::lost(basic_hold const& h) { return h.lost(settled()); }
 
 hold harness::held(acquire_options options, std::int64_t token)
 {

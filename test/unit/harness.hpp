@@ -225,9 +225,9 @@ struct harness {
     pending_hold acquire(lock const& of, acquire_options options = {});
     pending_try try_acquire(acquire_options options = {});
     pending_try try_for(milliseconds wait, acquire_options options = {});
-    pending<> release(hold& h);
-    pending<> extend(hold& h, milliseconds lease);
-    pending<> lost(hold const& h);
+    pending<> release(basic_hold& h);
+    pending<> extend(basic_hold& h, milliseconds lease);
+    pending<> lost(basic_hold const& h);
 
     /// A hold, granted at once.
     hold held(acquire_options options = {}, std::int64_t token = 1);

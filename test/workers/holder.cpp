@@ -4,6 +4,7 @@
 //
 //     holder URL KIND NAME        KIND is the name of one of family/kinds.hpp
 #include "family/kinds.hpp"
+#include "support/as_hold.hpp"
 
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -23,12 +24,11 @@ using namespace colock::test;
 asio::io_context context{1};
 colock::hold held;
 
-void keep(colock::error_code ec, colock::hold got)
-{
+auto const keep = [](colock::error_code ec, auto got) {
     if (ec)
         throw std::runtime_error{ec.message()};
-    held = std::move(got);
-}
+    held = as_hold(std::move(got));
+};
 
 void acquire(colock::client const& redis, std::string const& kind, std::string const& name)
 {
@@ -37,7 +37,7 @@ void acquire(colock::client const& redis, std::string const& kind, std::string c
         if (kind != Kind::name)
             return;
         is_known = true;
-        Kind::of(redis, name).acquire(&keep);
+        Kind::of(redis, name).acquire(keep);
     });
     if (!is_known)
         throw std::invalid_argument{"no such kind: " + kind};

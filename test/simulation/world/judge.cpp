@@ -2,6 +2,7 @@
 #include "decide/names.hpp"
 #include "decide/permit_id.hpp"
 #include "simulation/world/judge.hpp"
+#include "support/as_hold.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -110,7 +111,7 @@ judge::place judge::enter(stay s)
 {
     auto& o = *s.of;
     for (std::size_t i = 0; i != o.at.size(); ++i)
-        if (auto const token = s.held->fencing_token(std::min(i, o.parts.size() - 1)); token != 0)
+        if (auto const token = test::token_of(*s.held, std::min(i, o.parts.size() - 1)); token != 0)
             s.before[i] = o.at[i]->mishaps_before(part_at(o, i), token);
     s.granted_until = s.ends = trusts_until(s);
     s.forces = forces_of(s);
@@ -203,13 +204,13 @@ std::uint64_t judge::log(stay const& s) const
         .permits = is_counted(o.what) ? 1 : 0};
     for (std::size_t i = 0; i != o.at.size(); ++i) {
         auto const part = std::min(i, o.parts.size() - 1);
-        auto const drawn = o.at[i]->drawn_at(part_at(o, i), s.held->fencing_token(part));
+        auto const drawn = o.at[i]->drawn_at(part_at(o, i), test::token_of(*s.held, part));
         if (drawn)
             made.admitted = std::min(*drawn, made.admitted.value_or(*drawn));
     }
     if (s.writes && !is_counted(o.what))
         for (std::size_t i = 0; i != o.parts.size(); ++i)
-            made.tokens.push_back(s.held->fencing_token(i));
+            made.tokens.push_back(test::token_of(*s.held, i));
     return to.acquire(o.name, made);
 }
 
@@ -238,7 +239,7 @@ void judge::check_tokens(stay const& s)
     bool const may_fall = o.what == kind::fenced &&
         std::ranges::any_of(o.at, [](auto const* at) { return at->losses.any != 0; });
     for (std::size_t i = 0; i != o.parts.size(); ++i) {
-        auto const token = s.held->fencing_token(i);
+        auto const token = test::token_of(*s.held, i);
         auto& last = o.last_tokens[i];
         // An owner that asks again before its release has gone out goes on with what it had.
         bool const again = token == last && s.owner != 0 && s.owner == o.last_owner;

@@ -5,6 +5,7 @@
 #include "holds/ownership.hpp"
 #include "simulation/world/user.hpp"
 #include "simulation/world/world.hpp"
+#include "support/as_hold.hpp"
 #include <colock/countdown_latch.hpp>
 #include <colock/fair_lock.hpp>
 #include <colock/fenced_lock.hpp>
@@ -227,10 +228,9 @@ void user::ask()
 template <class Lock>
 void user::ask_for(Lock const& l)
 {
-    constexpr bool is_permit = std::is_same_v<Lock, permit_semaphore>;
-    using got_type = std::conditional_t<is_permit, permit, hold>;
+    using got_type = typename Lock::hold_type;
     auto const id_of = [](got_type const& g) {
-        if constexpr (is_permit)
+        if constexpr (std::is_same_v<got_type, permit>)
             return g.id();
         else
             return std::string{};
@@ -238,11 +238,11 @@ void user::ask_for(Lock const& l)
     auto self = shared_from_this();
     auto got = cancellable([self, id_of](error_code ec, got_type g) {
         auto id = id_of(g);
-        self->on_answer(ec, std::move(g), std::move(id));
+        self->on_answer(ec, test::as_hold(std::move(g)), std::move(id));
     });
     auto tried = cancellable([self, id_of](error_code ec, std::optional<got_type> g) {
         auto id = g ? id_of(*g) : std::string{};
-        self->on_answer(ec, g ? hold{std::move(*g)} : hold{}, std::move(id));
+        self->on_answer(ec, g ? test::as_hold(std::move(*g)) : hold{}, std::move(id));
     });
     switch (now_.how) {
     case section::way::attempt: return l.try_acquire(options(now_.on), std::move(tried));

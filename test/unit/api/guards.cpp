@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_hold_knows_what_it_holds)
     guarded at{c};
     auto one = at.acquire();
     BOOST_TEST(one.value().name() == "k");
-    pending_hold several;
+    pending<group_hold> several;
     multi_lock{at.mutex("a"), at.mutex("b")}.acquire(several.token());
     pending<permit> permitted;
     at.redis.set_counter("shop:p", 1);

@@ -237,16 +237,19 @@ BOOST_AUTO_TEST_CASE(a_force_frees_it)
 
 BOOST_AUTO_TEST_CASE(where_it_cannot_be_kept_it_is_refused)
 {
-    std::vector<pending_hold> got(6);
+    std::vector<pending_hold> got(4);
     mutex().acquire({.lease = 1s, .at_least = 2s}, got[0].token());
     mutex().acquire({.at_least = -1ms}, got[1].token());
     mutex().acquire({.at_least = std::chrono::hours{24 * 10'000}}, got[2].token());
     read_write_lock{client, "w"}.read().acquire({.at_least = 1s}, got[3].token());
-    multi_lock{mutex("a"), mutex("b")}.acquire({.at_least = 1s}, got[4].token());
-    multi_lock{mutex("a"), mutex("b")}.acquire({.re_entrant = false}, got[5].token());
+    multi_lock const both{mutex("a"), mutex("b")};
+    auto stays = both.acquire({.at_least = 1s}, settled());
+    auto enters = both.acquire({.re_entrant = false}, settled());
     auto permitted = permit_semaphore{client, "p"}.acquire({.at_least = 1s}, settled());
     for (auto const& each : got)
         BOOST_TEST((each.ec() == error::invalid_argument));
+    BOOST_TEST((stays.ec() == error::invalid_argument));
+    BOOST_TEST((enters.ec() == error::invalid_argument));
     BOOST_TEST((permitted.ec() == error::invalid_argument));
     BOOST_TEST(server->written().empty());
 }

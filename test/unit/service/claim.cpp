@@ -117,7 +117,6 @@ BOOST_AUTO_TEST_CASE(what_is_more_than_one_hold_of_one_field_stays)
 {
     owner const me;
     expect_stays(*this, fair_lock{client, "fair"});
-    expect_stays(*this, both());
     expect_stays(*this, mutex("kept"), {.at_least = 10ms});
     auto first = take(mutex(), {.as = me});
     auto again = take(mutex(), {.as = me});

@@ -18,17 +18,19 @@ struct served : harness {
     }
 
     template <class Lock>
-    pending_hold take(Lock const& of, acquire_options options = {})
+    pending<typename Lock::hold_type> take(Lock const& of, acquire_options options = {})
     {
         return of.acquire(options, settled());
     }
     template <class Lock>
-    pending_try take_once(Lock const& of, acquire_options options = {})
+    pending<if_acquired<typename Lock::hold_type>> take_once(
+        Lock const& of, acquire_options options = {}
+    )
     {
         return of.try_acquire(options, settled());
     }
     template <class Lock>
-    pending_try take_for(Lock const& of, milliseconds wait)
+    pending<if_acquired<typename Lock::hold_type>> take_for(Lock const& of, milliseconds wait)
     {
         return of.try_acquire_for(wait, settled());
     }

@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(closing_ends_who_waits_and_releases_what_is_held)
 BOOST_AUTO_TEST_CASE(a_context_that_goes_takes_all_along)
 {
     auto held = take(both());
-    pending_hold waiting;
+    pending<group_hold> waiting;
     both().acquire(waiting.token());
     auto voting = most().acquire(settled());
     BOOST_TEST(!waiting.is_done());

@@ -206,8 +206,8 @@ BOOST_AUTO_TEST_CASE(a_handler_may_own_it_when_the_context_goes)
     auto at = std::make_unique<served>();
     auto p = at->take(at->both());
     BOOST_TEST_REQUIRE(p.succeeded());
-    auto own = std::make_shared<hold>(std::move(p.value()));
-    std::weak_ptr<hold> const seen = own;
+    auto own = std::make_shared<group_hold>(std::move(p.value()));
+    std::weak_ptr<group_hold> const seen = own;
     own->lost([own](error_code) {});
     at->time.settle();
     own.reset();

@@ -208,8 +208,9 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_lost_counts_once)
     auto const core = detail::client_access::inside(client);
     std::vector<decide::quorum_part> const known(3, {.votes_from = time_point::min()});
     acquire_options const unrenewed{.lease = 3s, .as = owner{}};  // so that it is not healed
-    hold const whole =
-        detail::make_hold(make_group_hold(core, group, std::move(parts), known, 0, unrenewed));
+    auto const whole = detail::hold_access::make<group_hold>(
+        make_group_hold(core, group, std::move(parts), known, 0, unrenewed)
+    );
     time.settle();
     BOOST_TEST(bool{whole});
     force("b");

@@ -1,4 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "support/as_hold.hpp"
 #include "unit/harness.hpp"
 #include <colock/permit_semaphore.hpp>
 #include <colock/read_write_lock.hpp>
@@ -156,7 +157,7 @@ BOOST_AUTO_TEST_CASE(readers_and_permits_are_renewed_together_too)
         permits.acquire(one.token());
         time.settle();
         all.push_back(std::move(read.value()));
-        all.push_back(std::move(one.value()));
+        all.push_back(as_hold(std::move(one.value())));
     }
     renew_all();
     auto const count = [this](scripts::script const& s) { return server->count(s); };

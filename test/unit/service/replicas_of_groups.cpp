@@ -39,14 +39,14 @@ struct replicated_group : harness {
         };
     }
     template <class Lock>
-    pending_try take_once(Lock const& of)
+    pending<if_acquired<typename Lock::hold_type>> take_once(Lock const& of)
     {
         auto p = of.try_acquire(on_two_replicas, settled());
         time.advance(120ms);
         return p;
     }
     template <class Lock>
-    pending_hold take(Lock const& of)
+    pending<typename Lock::hold_type> take(Lock const& of)
     {
         auto p = of.acquire(on_two_replicas, settled());
         time.advance(120ms);

@@ -15,7 +15,7 @@ struct own : harness {
     own() { redis.attach(*server); }
 
     template <class Lock>
-    pending_hold take(Lock const& of, acquire_options options)
+    pending<typename Lock::hold_type> take(Lock const& of, acquire_options options)
     {
         return of.acquire(options, settled());
     }

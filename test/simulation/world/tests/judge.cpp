@@ -57,7 +57,7 @@ struct court {
         made->token = ++tokens;
         states.push_back(made);
         show(*made, how_long);
-        auto const& held = holds.emplace_back(detail::make_hold(made));
+        auto const& held = holds.emplace_back(detail::hold_access::make<hold>(made));
         judge::stay s{
             &of,
             0,
