@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 namespace {
 
@@ -264,4 +266,6 @@ std::vector<std::string> double_server::held()
     return all;
 }
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

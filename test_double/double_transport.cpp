@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 namespace {
 
@@ -205,4 +207,6 @@ std::int64_t double_transport::publish(std::string const& channel, std::string p
     return 1;
 }
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

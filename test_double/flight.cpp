@@ -8,7 +8,9 @@
 #include <stdexcept>
 #include <utility>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 namespace {
 
@@ -122,4 +124,6 @@ void scripted_client::set_run_timeout(milliseconds limit) noexcept
     flight::set_run_timeout(limit);
 }
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

@@ -12,7 +12,9 @@
 #include <system_error>
 #include <unistd.h>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 namespace fs = std::filesystem;
 
@@ -82,4 +84,6 @@ private_folder::~private_folder()
     ::close(lock_);
 }
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

@@ -19,7 +19,9 @@
 #include <unistd.h>
 #include <utility>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 using namespace std::chrono_literals;
 
@@ -251,4 +253,6 @@ void private_server::resume()
 
 bool private_server::is_running() { return !process_->paused && process_->running.is_running(); }
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

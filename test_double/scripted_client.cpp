@@ -13,7 +13,9 @@
 #include <set>
 #include <utility>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 namespace {
 
@@ -307,4 +309,6 @@ std::size_t scripted_client::times_lost(std::string_view name) const
     return count_of(inside_->events->times_lost, inside_->key(name));
 }
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

@@ -6,7 +6,9 @@
 #include <optional>
 #include <utility>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 namespace {
 
@@ -111,4 +113,6 @@ std::vector<std::string> words_of(std::string_view rest)
     }
 }
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

@@ -109,7 +109,12 @@ def layer_of(path: str) -> str | None:
 # Two minor versions in one process have different names, and a program that was compiled with another
 # version's headers does not link.
 OWN_NAMESPACE = re.compile(r"^namespace colock\b[^\n]*\n(?:inline namespace (\w+) \{)?", re.MULTILINE)
-OTHER_DETAIL = re.compile(r"^namespace colock::detail\b|^(?!inline namespace v)[^\n]*\nnamespace detail\b", re.MULTILINE)
+INNER = "detail|testing|blocking|admin|events"
+OTHER_INNER = re.compile(
+    rf"^namespace colock::(?:{INNER})\b|^namespace colock \{{\n+namespace (?:{INNER})\b"
+    r"|^(?!inline namespace v)[^\n]*\nnamespace detail\b",
+    re.MULTILINE,
+)
 
 
 # Its end has a comment, which is blank by then.
@@ -245,9 +250,9 @@ class Tree:
             if layer not in ("public", "bridge") and opened[1] != self.version:
                 number = code.count("\n", 0, opened.start()) + 1
                 self.find(path, number, f"the inline namespace of this version is {self.version}")
-        for opened in OTHER_DETAIL.finditer(code) if layer not in ("public", "bridge") else ():
+        for opened in OTHER_INNER.finditer(code) if layer not in ("public", "bridge") else ():
             number = code.count("\n", 0, opened.end()) + 1
-            self.find(path, number, f"detail is opened in inline {self.version}: for Clang it is another one else")
+            self.find(path, number, f"opened outside of inline {self.version}: for Clang it is another namespace")
         if layer in PORTABLE and not chooses(path):
             for number, line in enumerate(code.splitlines(), 1):
                 if CONDITION.match(line):
@@ -438,6 +443,7 @@ CASES: list[tuple[dict[str, str], str, str]] = [
     ({"include/colock/a.hpp": "namespace colock {\ninline namespace v1_2 {\n}\n"}, "", ""),
     ({"src/core/a.hpp": "namespace colock {\ninline namespace v1_1 {\n}\n"}, "src/core/a.hpp:2:", "v1_2"),
     ({"src/core/a.hpp": "namespace colock::detail {\n}\n"}, "src/core/a.hpp:1:", "inline v1_2"),
+    ({"src/core/a.hpp": "namespace colock::testing {\n}\n"}, "src/core/a.hpp:1:", "inline v1_2"),
     ({"src/core/a.hpp": "namespace colock {\nnamespace detail {\n}\n}\n"}, "src/core/a.hpp:2:", "inline v1_2"),
     ({"src/core/a.hpp": "inline namespace v1_2 {\nnamespace detail {\n}\n}\n"}, "", ""),
     ({"src/system/x.cpp": "#ifdef _WIN32\n#include <process.h>\n#endif\n"}, "", ""),

@@ -11,7 +11,9 @@
 #include <optional>
 #include <utility>
 
-namespace colock::blocking {
+namespace colock {
+inline namespace v0_3 {
+namespace blocking {
 
 namespace asio = boost::asio;
 
@@ -184,4 +186,6 @@ hold mutex::take_out()
     return mine ? std::move(mine.mapped()) : hold{};
 }
 
-}  // namespace colock::blocking
+}  // namespace blocking
+}  // namespace v0_3
+}  // namespace colock
