@@ -326,7 +326,7 @@ struct hold_access {
 
 }  // namespace detail
 
-/// The result of an operation that may find nothing to hold: a `std::optional` of a `hold` or a
+/// The result of an operation that may find nothing to hold: a `std::optional` of a `hold` or
 /// its like. Keep it in a variable, because it releases the lock when it is destroyed:
 ///
 ///     if (auto held = co_await lock.try_acquire())  // right: it is held in this block

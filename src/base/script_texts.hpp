@@ -30,12 +30,13 @@ public:
     }
 
     // When all are there, and no more follow.
-    using views = boost::container::small_vector<std::string_view, 4>;
+    // A release of a lock has five arguments.
+    using views = boost::container::small_vector<std::string_view, 5>;
     views keys() const { return cut(keys_); }
     views arguments() const { return cut(arguments_); }
 
 private:
-    using spans = boost::container::small_vector<std::pair<std::size_t, std::size_t>, 4>;
+    using spans = boost::container::small_vector<std::pair<std::size_t, std::size_t>, 5>;
 
     void end(spans& of)
     {

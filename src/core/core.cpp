@@ -111,10 +111,7 @@ std::string core::fence_counter(unsigned slot) const
 
 std::string core::mailbox_prefix(unsigned slot) const
 {
-    bool const is_by_slot = settings_.topology == topology::cluster;
-    return decide::mailbox_prefix(
-        is_by_slot ? std::optional{slot} : std::nullopt, settings_.key_prefix
-    );
+    return decide::mailbox_prefix(slot_of_mailbox(slot), settings_.key_prefix);
 }
 
 void core::tell(client_event const& what) noexcept

@@ -216,9 +216,17 @@ public:
 
     /// The same as scripts that tell turns take it: behind a + if the server counts all receivers
     /// of a message, else behind a *.
+    template <class String>
+    void write_mailbox_argument(String& to, unsigned slot) const
+    {
+        to += transport().counts_receivers() ? '+' : '*';
+        decide::write_mailbox_prefix(to, slot_of_mailbox(slot), settings_.key_prefix);
+    }
     std::string mailbox_argument(unsigned slot) const
     {
-        return (transport().counts_receivers() ? "+" : "*") + mailbox_prefix(slot);
+        std::string text;
+        write_mailbox_argument(text, slot);
+        return text;
     }
 
     /// In [0, 1).
@@ -298,6 +306,10 @@ protected:
     void destroy_pauses() noexcept;
 
 private:
+    std::optional<unsigned> slot_of_mailbox(unsigned slot) const noexcept
+    {
+        return settings_.topology == topology::cluster ? std::optional{slot} : std::nullopt;
+    }
     void wake_log(time_point at);
 
     asio::any_io_executor executor_;

@@ -102,11 +102,18 @@ std::string list_entry(std::string_view field, std::int64_t permits)
     return entry;
 }
 
-std::string mailbox_prefix(std::optional<unsigned> slot, std::string_view prefix)
+std::string_view mailbox_tag(std::optional<unsigned> slot) noexcept
 {
     auto tag = slot ? fence_counter(*slot) : std::string_view{"{colock}"};
     tag.remove_prefix(tag.find('{'));
-    return std::string{prefix}.append("redisson_lock__channel:").append(tag).append(":mailbox:");
+    return tag;
+}
+
+std::string mailbox_prefix(std::optional<unsigned> slot, std::string_view prefix)
+{
+    std::string name;
+    write_mailbox_prefix(name, slot, prefix);
+    return name;
 }
 
 std::string request_channel(std::string_view lock_channel)

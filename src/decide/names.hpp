@@ -70,6 +70,13 @@ std::string list_entry(std::string_view field, std::int64_t permits = 1);
 /// `redisson_lock__channel:{colock}:mailbox:`. The mailboxes of one slot of a cluster have the tag
 /// of its fencing counter in the braces.
 std::string mailbox_prefix(std::optional<unsigned> slot, std::string_view prefix = {});
+std::string_view mailbox_tag(std::optional<unsigned> slot) noexcept;
+template <class String>
+void write_mailbox_prefix(String& to, std::optional<unsigned> slot, std::string_view prefix)
+{
+    to.append(prefix).append("redisson_lock__channel:");
+    to.append(mailbox_tag(slot)).append(":mailbox:");
+}
 
 /// The channel by which others ask the holder to let go.
 std::string request_channel(std::string_view lock_channel);

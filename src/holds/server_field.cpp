@@ -75,7 +75,8 @@ void server_field::write_release(script_texts& to, std::string_view channel, std
     if (how_.tells_list) {
         decide::write_wait_list(to.text(), name_, prefix());
         to.end_argument();
-        to.add_argument(core_.mailbox_argument(slot_));
+        core_.write_mailbox_argument(to.text(), slot_);
+        to.end_argument();
     }
     if (how_.tells_list && !how_.has_leases) {
         if (joins != 0)
