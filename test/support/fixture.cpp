@@ -215,7 +215,11 @@ asio::awaitable<void> lab::close_all()
 {
     for (auto& each : clients_) {
         auto const [ec] = co_await each.client.close(asio::as_tuple(asio::deferred));
-        BOOST_TEST((!ec || ec == error::closed), "close: " << ec.message());
+        BOOST_TEST(
+            (!ec || ec == error::closed),
+            "close: " << ec.message() << '\n'
+                      << each.log->all()
+        );
         bool const ended = co_await eventually([&] {
             return each.ended->has_value() && each.client.stats().links_up == 0;
         });
