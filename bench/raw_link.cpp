@@ -34,11 +34,13 @@ raw_reply front_reply(std::string_view text)
         return found.size <= text.size() ? found : raw_reply{};
     }
     if (head.front() == '*') {
-        for (auto left = number_of(head); left > 0; --left) {
+        auto const elements = number_of(head);
+        for (auto left = elements; left > 0; --left) {
             auto const part = front_reply(text.substr(found.size));
             if (part.size == 0)
                 return {};
-            found.granted = found.granted && text[found.size] == ':';
+            bool const is_number_of_call = left == elements;
+            found.granted = found.granted && (is_number_of_call || text[found.size] == ':');
             found.size += part.size;
         }
     }

@@ -17,7 +17,8 @@ namespace asio = boost::asio;
 /// Sends commands and is told of each reply.
 class raw_caller {
 public:
-    /// `granted` is false for an error, and for a list in which something else stands than numbers.
+    /// `granted` is false for an error, and for a list in which something else stands than numbers
+    /// behind the number of the call.
     virtual void answered(bool granted) = 0;
 
 protected:
