@@ -11,8 +11,9 @@ A line `-- traits: ` at the top of a script is for the client: it becomes a memb
 is not sent. The traits are `joins N`, `confirms`, `draws_tokens` and `looks_around`; scripts/README.md
 says what each means.
 
-The last line of a script, `return REPLY`, is sent as `return {ARGV[#ARGV], REPLY}`: the client puts a
-number behind the arguments of each call, and takes only a reply that begins with it.
+The last line of a script, `return REPLY`, is sent as `return {ARGV[#ARGV], unpack(REPLY)}`: the client
+puts a number behind the arguments of each call, and takes only a reply that begins with it. REPLY is a
+list. A list within a list would cost the server a buffer of its own for each call.
 
 Redis knows a script by the SHA-1 of its text: what --print gives is what is sent.
 """
@@ -93,7 +94,7 @@ def numbered(path: pathlib.Path, text: str) -> str:
     found = list(RETURN.finditer(text))
     if len(found) != 1 or found[0].end() != len(text):
         fail(path, "has to have one `return` outside of functions and blocks: its last line")
-    return f"{text[:found[0].start()]}return {{ARGV[#ARGV], {found[0][1]}}}\n"
+    return f"{text[:found[0].start()]}return {{ARGV[#ARGV], unpack({found[0][1]})}}\n"
 
 
 def expand(path: pathlib.Path, form: str) -> str:

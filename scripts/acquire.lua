@@ -16,7 +16,7 @@
 -- Idempotent: a repeat finds its field, renews the lease and takes new tokens, or finds its entry.
 local call, pcall = redis.call, redis.pcall
 
-local mode, time
+local mode, clock
 
 -- include draw.lua
 -- include take.lua

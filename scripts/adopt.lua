@@ -8,7 +8,7 @@
 --        a lock.
 -- Idempotent: a repeat finds the new field, sets the lease again and takes a new token.
 local call, pcall = redis.call, redis.pcall
-local way, time = ARGV[1]
+local way, clock = ARGV[1]
 local width = way ~= '' and 2 or 1
 
 -- include draw.lua

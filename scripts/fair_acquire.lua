@@ -14,7 +14,8 @@ local call, pcall = redis.call, redis.pcall
 local way = ARGV[1]
 local width = way ~= '' and 5 or 4
 local time = call('time')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local clock = time[1] * 1000000 + time[2]
+local now = math.floor(clock / 1000)
 local day = 86400000  -- tickets that Redisson took out of the queue are forgotten after this
 local text = function(number) return string.format('%.0f', number) end
 

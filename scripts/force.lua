@@ -4,7 +4,7 @@
 -- Reply: a list, for each lock 1 if somebody held it, else 0; an error if the key does not hold a
 --        lock, which stays as it is.
 -- Not idempotent: a repeat could take the lock away from a later owner, so it is sent once.
-local time
+local clock
 
 -- include publish.lua
 -- include wait_list.lua

@@ -11,7 +11,7 @@
 --        within the limit.
 -- Idempotent.
 local call, pcall = redis.call, redis.pcall
-local limit, box, time = tonumber(ARGV[1]), ARGV[2]
+local limit, box, clock = tonumber(ARGV[1]), ARGV[2]
 
 -- include publish.lua
 -- include wait_list.lua

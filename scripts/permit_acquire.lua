@@ -12,6 +12,7 @@
 -- Idempotent: a repeat finds its ids, and gives them at least this lease, or its entry.
 local call = redis.call
 local time = call('time')
+local clock = time[1] * 1000000 + time[2]
 
 -- include crowd.lua
 -- include ids.lua
@@ -36,7 +37,7 @@ local function count_taken(leases, ids)
     return taken
 end
 
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = math.floor(clock / 1000)
 local reply = {}
 for i = 1, #KEYS / 2 do
     local semaphore, leases = KEYS[2 * i - 1], KEYS[2 * i]

@@ -9,6 +9,7 @@
 -- Idempotent: a repeat finds neither permits nor entry and does nothing.
 local call, pcall = redis.call, redis.pcall
 local time = call('time')
+local clock = time[1] * 1000000 + time[2]
 
 -- include ids.lua
 -- include publish.lua
@@ -18,7 +19,7 @@ local time = call('time')
 -- include leave.lua
 -- include tell_next.lua
 
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = math.floor(clock / 1000)
 local reply = {}
 for i = 1, #KEYS / 2 do
     local semaphore, leases = KEYS[2 * i - 1], KEYS[2 * i]

@@ -7,6 +7,7 @@
 -- Idempotent: the record has the number and the result of the last change.
 local call, pcall = redis.call, redis.pcall
 local time = call('time')
+local clock = time[1] * 1000000 + time[2]
 
 -- include ids.lua
 -- include publish.lua
@@ -14,7 +15,7 @@ local time = call('time')
 -- include tell.lua
 -- include tell_left.lua
 
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = math.floor(clock / 1000)
 
 -- Whether all of them are out; an error if that cannot be said.
 local function are_out(leases, ids)

@@ -7,7 +7,7 @@
 --        hold a semaphore.
 -- Idempotent: the record has the number and the result of the last change.
 local call, pcall = redis.call, redis.pcall
-local time
+local clock
 
 -- include publish.lua
 -- include wait_list.lua

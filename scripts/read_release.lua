@@ -9,7 +9,7 @@
 --        lock.
 -- Idempotent: a repeat finds no field and does nothing.
 local call, pcall = redis.call, redis.pcall
-local time
+local clock
 
 -- include depth_of.lua
 -- include lease_key.lua

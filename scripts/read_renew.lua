@@ -2,7 +2,7 @@
 -- Renews each ownership's read side.
 -- KEYS the locks
 -- ARGV for each lock: field, lease in ms, prefix of the lease keys
--- Reply: 1 if all are renewed; else a list, for each lock 1, 0 if the field is gone, or an error if a
+-- Reply: a list: one 1 if all are renewed; else for each lock 1, 0 if the field is gone, or an error if a
 --        lease could not be renewed.
 -- Idempotent. Never shortens the lock's lease: other readers may have longer ones.
 local call, pcall = redis.call, redis.pcall
@@ -36,4 +36,4 @@ for i = 1, #KEYS do
         end
     end
 end
-return renewed == #KEYS and 1 or reply
+return renewed == #KEYS and {1} or reply

@@ -7,7 +7,7 @@
 --        lock, which stays as it is.
 -- Not idempotent: a repeat could take the lock away from a later owner, so it is sent once.
 local call, pcall = redis.call, redis.pcall
-local time
+local clock
 
 -- include depth_of.lua
 -- include publish.lua

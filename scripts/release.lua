@@ -11,7 +11,7 @@
 --        does not hold a lock.
 -- Idempotent: a repeat finds neither field nor entry and does nothing.
 local call, pcall = redis.call, redis.pcall
-local time
+local clock
 
 -- include publish.lua
 

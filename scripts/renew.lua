@@ -2,7 +2,7 @@
 -- Renews each ownership.
 -- KEYS the locks
 -- ARGV for each lock: field, lease in ms
--- Reply: 1 if all are renewed; else a list, for each lock 1, or 0 if the field is gone, or an error.
+-- Reply: a list: one 1 if all are renewed; else for each lock 1, or 0 if the field is gone, or an error.
 -- Idempotent.
 local pcall = redis.pcall
 
@@ -20,4 +20,4 @@ for i = 1, #KEYS do
         renewed = renewed + 1
     end
 end
-return renewed == #KEYS and 1 or reply
+return renewed == #KEYS and {1} or reply

@@ -13,7 +13,7 @@
 -- Idempotent: a repeat finds its number, or its entry. The numbers of a client grow. A request with a
 --             lower number than the last one was given up or undone, so it takes nothing.
 local call = redis.call
-local time
+local clock
 
 -- include crowd.lua
 -- include publish.lua

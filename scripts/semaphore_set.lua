@@ -6,7 +6,7 @@
 -- Reply: a list, for each semaphore 1 if it was made, 0 if it was there.
 -- Idempotent: the record has the number and the result of the last change.
 local call = redis.call
-local time
+local clock
 
 -- include publish.lua
 -- include wait_list.lua

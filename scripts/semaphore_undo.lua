@@ -7,7 +7,7 @@
 -- Reply: a list, for each semaphore 1 if the request had taken them, else 0.
 -- Idempotent: a repeat finds its own number.
 local call, pcall = redis.call, redis.pcall
-local time
+local clock
 
 -- include publish.lua
 -- include wait_list.lua

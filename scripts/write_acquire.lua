@@ -10,7 +10,7 @@
 -- Idempotent: as acquire.lua.
 local call, pcall = redis.call, redis.pcall
 
-local mode, time = 'write'
+local mode, clock = 'write'
 
 -- include draw.lua
 -- include take.lua

@@ -6,7 +6,7 @@
 -- Reply: as of release.lua.
 -- Idempotent: as release.lua.
 local call, pcall = redis.call, redis.pcall
-local time
+local clock
 
 -- include depth_of.lua
 -- include lease_key.lua

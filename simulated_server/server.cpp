@@ -100,9 +100,10 @@ reply server::call(std::string_view text, words keys, words arguments)
     auto got = run(text, keys, numbered);
     if (got.what == reply::kind::error)
         return got;
-    if (got.items.size() != 2 || got.items[0].text != number)
+    if (got.items.empty() || got.items.front().text != number)
         return reply::error("ERR the reply does not begin with the number of its call");
-    return std::move(got.items[1]);
+    got.items.erase(got.items.begin());
+    return got;
 }
 
 namespace {

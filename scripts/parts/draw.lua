@@ -1,4 +1,4 @@
--- Needs `time`, the answer to TIME, or nothing if the script has not asked yet.
+-- Needs `clock`, the server's time in microseconds, or nothing if the script has not asked yet.
 -- The last of some new tokens, or an error. Redisson's counter only counts; Redisson's MultiLock may
 -- give it a lease, but it must not begin again. Another counter follows the server's clock in
 -- microseconds, so that tokens rise also if the server has lost it or an older one has come back. It
@@ -14,12 +14,14 @@ local function draw(counter, tokens, way)
         end
         return token
     end
-    time = time or redis.call('time')
-    local now = time[1] * 1000000 + time[2]
-    if token < now - 10000 then
-        token = now + tokens - 1  -- the first is the clock: earlier tokens are lower
+    if not clock then
+        local time = redis.call('time')
+        clock = time[1] * 1000000 + time[2]
+    end
+    if token < clock - 10000 then
+        token = clock + tokens - 1  -- the first is the clock: earlier tokens are lower
         redis.call('set', counter, string.format('%.0f', token))
-    elseif tokens ~= '1' and token - tokens > now then
+    elseif tokens ~= '1' and token - tokens > clock then
         token = -redis.call('decrby', counter, tokens - 1)
     end
     return token

@@ -1,4 +1,4 @@
--- Needs `call`, `pcall`, `time` and `draw`; and `mode`, nothing but for a read-write lock.
+-- Needs `call`, `pcall`, `clock` and `draw`; and `mode`, nothing but for a read-write lock.
 -- Takes each lock, and returns the reply of the script.
 local way = ARGV[1]
 local width = way ~= '' and 2 or 1

@@ -1,4 +1,4 @@
--- Needs `time`, the answer to TIME, or nothing if the script has not asked yet.
+-- Needs `clock`, the server's time in microseconds, or nothing if the script has not asked yet.
 -- The list of those who wait for a key is a sorted set. An entry is `client:number`, and
 -- `client:number:permits` if it wants several permits. Its score is the time in microseconds since
 -- which it stands there; of one that was told its turn, the time until which the turn is kept for
@@ -12,8 +12,11 @@ end
 
 -- The server's time in microseconds.
 local function now_us()
-    time = time or redis.call('time')
-    return time[1] * 1000000 + time[2]
+    if not clock then
+        local time = redis.call('time')
+        clock = time[1] * 1000000 + time[2]
+    end
+    return clock
 end
 
 -- The entry of an ownership with this field.

@@ -174,9 +174,12 @@ bool is_extended(reply const* part) noexcept
 
 reply const* part_of(reply const* answer, std::size_t parts, std::size_t place) noexcept
 {
-    if (answer && answer->items.size() == parts)
-        return &answer->items[place];
-    return is_extended(answer) ? answer : nullptr;
+    if (!answer)
+        return nullptr;
+    auto const& items = answer->items;
+    if (items.size() == parts)
+        return &items[place];
+    return items.size() == 1 && is_extended(&items.front()) ? &items.front() : nullptr;
 }
 
 keep_answer read_keep(reply const& r) noexcept

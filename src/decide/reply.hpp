@@ -118,7 +118,7 @@ enum class extend_answer { extended, gone, malformed };
 extend_answer read_extend(reply const&) noexcept;
 
 /// The part of the answer to a call of many parts that is about one of them; none without an
-/// answer, or if it does not tell. One number in place of a list is the answer about all.
+/// answer, or if it does not tell. A single 1 is the answer about all.
 reply const* part_of(reply const* answer, std::size_t parts, std::size_t place) noexcept;
 
 bool is_extended(reply const* part) noexcept;

@@ -104,6 +104,13 @@ parser::outcome parser::next()
     }
 }
 
+message parser::without_first() noexcept
+{
+    auto const rest = std::span{nodes_}.subspan(1);
+    rest.front() = {node::kind::list, nodes_.front().number - 1, {}};
+    return {rest, is_push_};
+}
+
 parser::outcome parser::parse_message()
 {
     while (!is_whole_) {

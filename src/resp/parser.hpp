@@ -55,6 +55,10 @@ public:
 
     message last() const noexcept { return {nodes_, is_push_}; }
 
+    /// The last message, a list, without its first element, which is no list. Invalidates what
+    /// `last` has given. Call it once.
+    message without_first() noexcept;
+
     /// Why it is broken, for a log.
     char const* complaint() const noexcept { return complaint_; }
 

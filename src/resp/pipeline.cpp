@@ -150,8 +150,9 @@ error_code pipeline::end_out_of_step() noexcept
     return error::bad_reply;
 }
 
-/// The message for the handler; nothing if the next command has another number.
-std::optional<message> pipeline::answer_in(message const& got) const noexcept
+/// The message for the handler, which takes the place of `got`; nothing if the next command has
+/// another number.
+std::optional<message> pipeline::answer_in(message const& got) noexcept
 {
     bool const has_number =
         first_numbered_ != numbered_.size() && numbered_[first_numbered_].command == answered_;
@@ -161,9 +162,9 @@ std::optional<message> pipeline::answer_in(message const& got) const noexcept
     auto const all = got.nodes();
     if (wanted.is_ping)
         return is_number(got.first(), wanted.number) ? std::optional{got} : std::nullopt;
-    bool const fits = got.first().what == node::kind::list && got.first().number == 2 &&
-        all.size() > 2 && is_number(all[1], wanted.number);
-    return fits ? std::optional{message{all.subspan(2), got.is_push()}} : std::nullopt;
+    bool const fits =
+        got.first().what == node::kind::list && all.size() > 1 && is_number(all[1], wanted.number);
+    return fits ? std::optional{parser_.without_first()} : std::nullopt;
 }
 
 bool pipeline::is_answer(message const& push)

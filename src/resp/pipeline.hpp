@@ -89,7 +89,8 @@ public:
     writer& out() noexcept { return out_; }
 
     /// The number of the command that is being written, which has to be its last word. Its reply
-    /// has to be a list of this number and of what the handler gets, or an error.
+    /// has to be a list that begins with this number, or an error. The handler gets the rest of the
+    /// list.
     std::uint64_t number() { return number_last(false); }
 
     /// Writes a PING with a number. The reply is that number, or an error.
@@ -179,7 +180,7 @@ private:
     };
 
     std::uint64_t number_last(bool is_ping);
-    std::optional<message> answer_in(message const&) const noexcept;
+    std::optional<message> answer_in(message const&) noexcept;
     error_code end_out_of_step() noexcept;
     void hear(time_point now) noexcept;
     error_code dispatch(message const&, time_point now);

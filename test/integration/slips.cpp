@@ -117,7 +117,8 @@ BOOST_DATA_TEST_CASE(of_a_refused_login_grant_nothing, each_server(), kind)
     settings.links = 1;
     settings.password.clear();
     settings.credentials = [&](credentials_request const&, credentials_handler const& done) {
-        // While the client is connected, each second one is wrong, until there were enough of these.
+        // While the client is connected, each second one is wrong, until there were enough of
+        // these.
         bool const is_up = client && client->client.stats().links_up != 0;
         bool const is_wrong = is_up && wrong <= std::min(right, times);
         ++(is_wrong ? wrong : right);

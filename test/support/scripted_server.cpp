@@ -191,7 +191,11 @@ std::string scripted_server::numbered(command const& to, std::string bytes)
 {
     if (to.number.empty() || bytes.empty() || bytes.front() == '-' || bytes.front() == '!')
         return bytes;
-    return "*2\r\n" + wire::text(to.number) + bytes;
+    auto const end_of_line = bytes.find("\r\n") + 2;
+    if (bytes.front() != '*')
+        return "*2\r\n" + wire::text(to.number) + bytes;
+    auto const count = std::stoul(bytes.substr(1)) + 1;
+    return "*" + std::to_string(count) + "\r\n" + wire::text(to.number) + bytes.substr(end_of_line);
 }
 
 std::uint16_t scripted_server::port() const noexcept { return inside_->port; }

@@ -262,6 +262,25 @@ BOOST_AUTO_TEST_CASE(extend_answers)
         BOOST_TEST((read_extend(r) == extend_answer::malformed));
 }
 
+BOOST_AUTO_TEST_CASE(a_single_one_is_the_answer_about_all_parts)
+{
+    auto const list = [](auto... parts) { return reply::of(std::vector<reply>{parts...}); };
+    auto const one = reply::of(1), zero = reply::of(std::int64_t{0});
+    for (std::size_t const parts : {1U, 3U}) {
+        auto const all = list(one);
+        BOOST_TEST(is_extended(part_of(&all, parts, parts - 1)));
+        for (auto const& other : {list(), list(zero), list(reply::error("ERR")), one, nil}) {
+            auto const* const part = part_of(&other, parts, parts - 1);
+            BOOST_TEST(!is_extended(part));
+            BOOST_TEST((part != nullptr) == (other.items.size() == parts));
+        }
+    }
+    auto const some = list(one, zero, one);
+    BOOST_TEST(!is_extended(part_of(&some, 3, 1)));
+    BOOST_TEST(is_extended(part_of(&some, 3, 2)));
+    BOOST_TEST(part_of(nullptr, 1, 0) == nullptr);
+}
+
 BOOST_AUTO_TEST_CASE(inspect_answers)
 {
     auto const found = [](std::int64_t pttl, std::string_view mode, std::int64_t fields) {

@@ -323,7 +323,7 @@ BOOST_AUTO_TEST_CASE(each_call_has_a_number)
     BOOST_TEST(batch.commands[0].size() == 7U);
     BOOST_TEST(batch.commands[0].back() == "1");
     BOOST_TEST(batch.commands[1].back() == "2");
-    batch.receive("*2\r\n$1\r\n1\r\n:1\r\n*2\r\n$1\r\n2\r\n*1\r\n:5\r\n");
+    batch.receive("*3\r\n$1\r\n1\r\n:1\r\n:1\r\n*2\r\n$1\r\n2\r\n:5\r\n");
     BOOST_TEST((batch.answers[&renewed].value.what == reply::kind::text));  // none of this script
     BOOST_TEST(batch.answers[&released].value.number == 5);
     BOOST_TEST(batch.is_over);
@@ -339,7 +339,7 @@ BOOST_AUTO_TEST_CASE(an_error_is_believed_with_the_next_number)
     batch.written();
     batch.receive("-BUSY\r\n");
     BOOST_TEST(batch.answers.empty());
-    batch.receive("*2\r\n$1\r\n2\r\n*1\r\n:1\r\n");
+    batch.receive("*2\r\n$1\r\n2\r\n:1\r\n");
     BOOST_TEST(batch.answers.at(&renewed).value.text == "BUSY");
     BOOST_TEST(batch.answers.at(&extended).value.number == 1);
     batch.receive("-BUSY\r\n");
