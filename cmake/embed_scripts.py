@@ -8,7 +8,7 @@ A line `-- include x.lua` in a script stands for the text of parts/x.lua beside 
 includes a part of which there are several forms, as parts/x.sharded.lua, has as many forms itself.
 
 A line `-- traits: ` at the top of a script is for the client: it becomes a member of the C++ object, and
-is not sent. The traits are `joins N`, `confirms`, `draws_tokens` and `looks_around`; scripts/README.md
+is not sent. The traits are `joins N`, `confirms`, `draws_tokens`, `looks_around` and `shares_first`; scripts/README.md
 says what each means.
 
 The last line of a script, `return REPLY`, is sent as `return {ARGV[#ARGV], unpack(REPLY)}`: the client
@@ -33,7 +33,7 @@ TAKEN = {"all", "script"} | set(
 
 FORMS = ("sharded", "both")
 TRAITS = re.compile(r"^-- traits: (.*)\n", re.MULTILINE)
-FLAGS = ("confirms", "draws_tokens", "looks_around")
+FLAGS = ("confirms", "draws_tokens", "looks_around", "shares_first")
 INCLUDE = re.compile(r"^ *-- include ([a-z_]+\.lua)\n", re.MULTILINE)
 RETURN = re.compile(r"^return (.*)\n", re.MULTILINE)
 
@@ -55,6 +55,7 @@ struct script_traits {
     bool confirms = false;      // it confirms holds, or tickets
     bool draws_tokens = false;  // the way to draw them stands in front of its arguments
     bool looks_around = false;  // it reads keys that the client can't name
+    bool shares_first = false;  // the steps of a call have their first argument in common
 };
 
 struct script {

@@ -1,13 +1,14 @@
+-- traits: shares_first
 -- Gives permits back, as many of them as are out, or a place in the wait list, whichever is there, and
 -- tells the waiters.
 -- KEYS for each semaphore: semaphore, its leases
--- ARGV for each semaphore: ids, one for each permit; channel; wait list; how the names of the
---      mailboxes begin; the entry that leaves the list, '' if none does
+-- ARGV 1 how the names of the mailboxes begin; then for each semaphore: ids, one for each permit;
+--      channel; wait list; the entry that leaves the list, '' if none does
 -- Reply: a list, for each semaphore the number of receivers, or -1 if the server refuses to
 --        publish; false if a permit is gone or its lease had ended; an error if the keys do not
 --        hold a semaphore.
 -- Idempotent: a repeat finds neither permits nor entry and does nothing.
-local call, pcall = redis.call, redis.pcall
+local call, pcall, box = redis.call, redis.pcall, ARGV[1]
 local time = call('time')
 local clock = time[1] * 1000000 + time[2]
 
@@ -23,7 +24,7 @@ local now = math.floor(clock / 1000)
 local reply = {}
 for i = 1, #KEYS / 2 do
     local semaphore, leases = KEYS[2 * i - 1], KEYS[2 * i]
-    local ids, channel, list, box, entry = unpack(ARGV, 5 * i - 4, 5 * i)
+    local ids, channel, list, entry = unpack(ARGV, 4 * i - 2, 4 * i + 1)
     local out, is_whole = {}, true
     for _, id in ipairs(ids_in(ids)) do
         local ends = pcall('zscore', leases, id)

@@ -1,15 +1,15 @@
--- traits: joins 5, looks_around
+-- traits: joins 5, looks_around, shares_first
 -- Takes each ownership's read side back. When the lock is free, tells the waiters by the channel,
 -- and of the wait list the first writer.
 -- KEYS the locks
--- ARGV for each lock: field; channel; wait list; how the names of the mailboxes begin; prefix of the
---      lease keys
+-- ARGV 1 how the names of the mailboxes begin; then for each lock: field; channel; wait list; prefix
+--      of the lease keys
 -- Reply: a list, for each lock the number of receivers, or -1 if the server refuses to publish; 0
 --        if others still hold it; false if the field is gone; an error if the key does not hold a
 --        lock.
 -- Idempotent: a repeat finds no field and does nothing.
 local call, pcall = redis.call, redis.pcall
-local clock
+local box, clock = ARGV[1]
 
 -- include depth_of.lua
 -- include lease_key.lua
@@ -21,7 +21,7 @@ local clock
 local reply = {}
 for i = 1, #KEYS do
     local lock = KEYS[i]
-    local field, channel, list, box, prefix = unpack(ARGV, 5 * i - 4, 5 * i)
+    local field, channel, list, prefix = unpack(ARGV, 4 * i - 2, 4 * i + 1)
     local depth = pcall('hget', lock, field)
     if type(depth) ~= 'string' then
         reply[i] = depth

@@ -1,17 +1,17 @@
--- traits: joins 7
+-- traits: joins 7, shares_first
 -- Gives back each ownership, or a grant that nobody wants, or a place in the wait list, whichever of
 -- them is there, and tells the waiters: by the lock's channel all that listen there, and the first of
 -- the wait list by the mailbox of its client.
 -- KEYS the locks
--- ARGV for each lock: field; channel; wait list; how the names of the mailboxes begin; and the entry
---      that goes to the end of the list if another one has the turn, else ''
+-- ARGV 1 how the names of the mailboxes begin; then for each lock: field; channel; wait list; and the
+--      entry that goes to the end of the list if another one has the turn, else ''
 -- Reply: a list, for each lock the number of receivers, or -1 if the server refuses to publish; if
 --        somebody of the wait list has the turn now, a list of that number and of the time since when
 --        that entry stands there, 0 if it does not; false if the field is gone; an error if the key
 --        does not hold a lock.
 -- Idempotent: a repeat finds neither field nor entry and does nothing.
 local call, pcall = redis.call, redis.pcall
-local clock
+local box, clock = ARGV[1]
 
 -- include publish.lua
 
@@ -29,12 +29,12 @@ end
 
 local reply, lists = {}, {}
 for i = 1, #KEYS do
-    lists[i] = ARGV[5 * i - 2]
+    lists[i] = ARGV[4 * i]
 end
 -- If the server refuses, it is not known whether somebody waits.
 local give_way = pcall('exists', unpack(lists)) ~= 0 and contended()
 for i, lock in ipairs(KEYS) do
-    local field, channel, list, box, joining = unpack(ARGV, 5 * i - 4, 5 * i)
+    local field, channel, list, joining = unpack(ARGV, 4 * i - 2, 4 * i + 1)
     local removed = pcall('hdel', lock, field)
     if type(removed) == 'table' then
         reply[i] = removed

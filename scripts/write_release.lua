@@ -1,12 +1,13 @@
--- traits: joins 6, looks_around
+-- traits: joins 6, looks_around, shares_first
 -- Takes each ownership's write side back and tells the waiters, as a release does. Its owner's read
 -- side stays.
 -- KEYS the locks
--- ARGV for each lock: field with ':write', and the others as in release.lua; prefix of the lease keys
+-- ARGV as in release.lua, with ':write' behind the field; and for each lock the prefix of the lease
+--      keys
 -- Reply: as of release.lua.
 -- Idempotent: as release.lua.
 local call, pcall = redis.call, redis.pcall
-local clock
+local box, clock = ARGV[1]
 
 -- include depth_of.lua
 -- include lease_key.lua
@@ -32,7 +33,7 @@ end
 local reply = {}
 for i = 1, #KEYS do
     local lock = KEYS[i]
-    local field, channel, list, box, joining, prefix = unpack(ARGV, 6 * i - 5, 6 * i)
+    local field, channel, list, joining, prefix = unpack(ARGV, 5 * i - 3, 5 * i + 1)
     local removed = pcall('hdel', lock, field)
     if removed == 1 then
         -- While there is a writer, only the writer itself may read.

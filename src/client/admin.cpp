@@ -29,6 +29,14 @@ lock_kind kind_of(admin::release_as how) noexcept
     return lock_kind::plain;
 }
 
+error_code read_was_held(answer const& got, bool& was_held)
+{
+    using kind = decide::release_answer::kind;
+    auto const said = decide::read_release(got.value).what;
+    was_held = said == kind::released;
+    return said == kind::malformed ? error_code{error::bad_reply} : error_code{};
+}
+
 }  // namespace
 
 void send_raw_command(
@@ -69,28 +77,21 @@ void release_of(
     script_call::request about{
         how.script.release,
         how.queue_keys(key, prefix),
-        {std::move(field), how.channel(key, prefix)},
+        {},
         true};  // a second one would find nothing, and say that it was not held
-    if (how.tells_list) {
-        about.arguments.push_back(decide::wait_list(key, prefix));
+    if (how.tells_list)
         about.arguments.push_back(inside->mailbox_argument(decide::slot_of(key)));
-    }
+    about.arguments.push_back(std::move(field));
+    about.arguments.push_back(how.channel(key, prefix));
+    if (how.tells_list)
+        about.arguments.push_back(decide::wait_list(key, prefix));
     if (how.tells_list && !how.has_leases)
         about.arguments.emplace_back();  // nobody joins the list
     about.keys.insert(about.keys.begin(), key);
     if (auto more = how.release_argument(key, prefix); !more.empty())
         about.arguments.push_back(std::move(more));
     query<bool>::start(
-        std::move(inside),
-        std::move(handler),
-        wrong,
-        std::move(about),
-        [](answer const& got, bool& was_held) {
-            using kind = decide::release_answer::kind;
-            auto const said = decide::read_release(got.value).what;
-            was_held = said == kind::released;
-            return said == kind::malformed ? error_code{error::bad_reply} : error_code{};
-        }
+        std::move(inside), std::move(handler), wrong, std::move(about), &read_was_held
     );
 }
 

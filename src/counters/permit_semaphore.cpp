@@ -105,7 +105,7 @@ public:
     std::optional<script_call::request> undo(std::string const& entry) override
     {
         return script_call::request{
-            &scripts::permit_release, {name_, leases_}, {ids_, channel(), list(), box(), entry}};
+            &scripts::permit_release, {name_, leases_}, {box(), ids_, channel(), list(), entry}};
     }
 
 private:

@@ -29,6 +29,12 @@ bool is_bare(scripts::script const& what) noexcept
     return &what == &ping_command || &what == &any_command;
 }
 
+/// The arguments that stand once in a call.
+std::span<std::string_view const> shared_by(step const& s) noexcept
+{
+    return s.arguments.first(s.what.traits.shares_first ? 1 : 0);
+}
+
 /// The name of a key in the slot of this counter that nobody reads.
 std::string mark_of(config const& settings, std::string const& counter)
 {
@@ -123,12 +129,14 @@ call_batch::call call_batch::alone(std::size_t at) const
     };
 }
 
-// How many steps from here on may share a call: those that draw tokens as the first does.
+// How many steps from here on may share a call: those that draw tokens as the first does, and have
+// the same shared argument.
 std::size_t call_batch::alike(std::size_t at, bool by_slot) const
 {
     auto const most = std::min(largest_call, steps_.size() - at);
     auto const may_join = [&](step const& first, step const& other) {
-        return first.tokens == other.tokens && !(by_slot && first.slot != other.slot);
+        return first.tokens == other.tokens && !(by_slot && first.slot != other.slot) &&
+            std::ranges::equal(shared_by(first), shared_by(other));
     };
     std::size_t count = 1;
     while (count != most && may_join(*steps_[at], *steps_[at + count]))
@@ -149,8 +157,10 @@ void call_batch::write(std::span<step* const> some, manner const& how, resp::wri
     bool const text = is_as_text(any, form, how);
     std::size_t const keys = some.size() * any.keys.size();
     bool const fenced = any.what.traits.draws_tokens;
+    auto const shared = shared_by(any).size();
     out.begin(
-        3 + keys + (fenced ? 1 : 0) + some.size() * any.arguments.size() + (numbers_ ? 1 : 0)
+        3 + keys + (fenced ? 1 : 0) + shared + some.size() * (any.arguments.size() - shared) +
+        (numbers_ ? 1 : 0)
     );
     out.add(text ? "EVAL" : "EVALSHA");
     out.add(text ? form.text : form.sha1);
@@ -160,8 +170,10 @@ void call_batch::write(std::span<step* const> some, manner const& how, resp::wri
             out.add(key);
     if (fenced)
         out.add(any.tokens);
+    for (auto const argument : shared_by(any))
+        out.add(argument);
     for (auto const* s : some)
-        for (auto const argument : s->arguments)
+        for (auto const argument : s->arguments.subspan(shared))
             out.add(argument);
     if (numbers_)
         out.add(numbers_->number());

@@ -37,7 +37,7 @@ struct call {
     bool owes = false;             ///< it is answered without them
 
     std::string const& key() const { return keys.at(0); }
-    std::string const& field() const { return arguments.at(0); }
+    std::string const& field() const { return arguments.at(what->traits.shares_first ? 1 : 0); }
 
     /// Of acquire, extend and renew.
     std::string const& lease() const;

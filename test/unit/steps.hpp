@@ -94,10 +94,10 @@ struct world {
             {&scripts::release,
              0,
              {"k"},
-             {field,
+             {"+" + decide::mailbox_prefix({}),
+              field,
               harness::channel(),
               decide::wait_list("k"),
-              "+" + decide::mailbox_prefix({}),
               ""}}
         );
     }

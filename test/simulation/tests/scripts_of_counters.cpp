@@ -227,7 +227,7 @@ struct leasing : script_bench {
     }
     reply give(std::string const& ids)
     {
-        return run(scripts::permit_release, {"k", "leases"}, {ids, "c", "w", "b:", ""});
+        return run(scripts::permit_release, {"k", "leases"}, {"b:", ids, "c", "w", ""});
     }
     reply extend(std::string const& ids, std::string const& lease)
     {
@@ -813,7 +813,7 @@ BOOST_DATA_TEST_CASE(a_permit_that_nobody_wants_takes_its_place_with_it, each_pl
     at.run(
         scripts::permit_release,
         {"k", "leases"},
-        {std::string(16, '1'), at.channel, at.list, mailboxes, "a:1"}
+        {mailboxes, std::string(16, '1'), at.channel, at.list, "a:1"}
     );
     BOOST_TEST(at.told() == "b");
     BOOST_TEST(at.entries() == "b:1");

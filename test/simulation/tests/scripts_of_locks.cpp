@@ -29,7 +29,7 @@ struct plain : script_bench {
     }
     reply release(std::string const& field, std::string const& joins = "")
     {
-        return run(scripts::release, {"k"}, {field, channel, list, mailboxes, joins});
+        return run(scripts::release, {"k"}, {mailboxes, field, channel, list, joins});
     }
     /// Of one lock for which a client waits; `sum` as in look.lua. In how many ms it asks.
     std::optional<std::int64_t> look(
@@ -549,11 +549,9 @@ BOOST_DATA_TEST_CASE(a_release_of_many_tells_the_first_of_each_list, each_place(
 {
     plain at{where};
     strings const keys{"1", "2", "3", "4", "5", "6"};
-    strings arguments;
+    strings arguments{mailboxes};
     for (auto const& key : keys)
-        arguments.insert(
-            arguments.end(), {"a", plain::channel, decide::wait_list(key), mailboxes, ""}
-        );
+        arguments.insert(arguments.end(), {"a", plain::channel, decide::wait_list(key), ""});
     at.listen_as({"w"});
     for (bool const waits : {false, true}) {
         for (auto const& key : keys)
@@ -652,7 +650,7 @@ BOOST_DATA_TEST_CASE(where_receivers_are_not_counted_everybody_counts, each_plac
     at.acquire(newer(1));
     at.join({"far:1", "b:1"});
     auto const got = at.run(
-        scripts::release, {"k"}, {newer(1), plain::channel, plain::list, '*' + mailbox_names, ""}
+        scripts::release, {"k"}, {'*' + mailbox_names, newer(1), plain::channel, plain::list, ""}
     );
     BOOST_TEST(got.items.size() == 2U);
     BOOST_TEST(at.entries() == "far:1 b:1");

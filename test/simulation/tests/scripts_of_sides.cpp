@@ -34,7 +34,7 @@ struct sides : script_bench {
     }
     reply unread(std::string const& who)
     {
-        return run(scripts::read_release, {name}, {who, channel, list, mailboxes, prefix});
+        return run(scripts::read_release, {name}, {mailboxes, who, channel, list, prefix});
     }
     reply write(std::string const& who)
     {
@@ -47,7 +47,7 @@ struct sides : script_bench {
     reply unwrite(std::string const& who)
     {
         return run(
-            scripts::write_release, {name}, {who + ":write", channel, list, mailboxes, "", prefix}
+            scripts::write_release, {name}, {mailboxes, who + ":write", channel, list, "", prefix}
         );
     }
     reply force(std::string const& side)

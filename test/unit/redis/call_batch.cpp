@@ -43,8 +43,8 @@ BOOST_AUTO_TEST_CASE(steps_of_one_script_go_in_one_call)
 BOOST_AUTO_TEST_CASE(an_error_in_its_own_place_is_about_that_step)
 {
     for (bool const is_whole : {false, true}) {
-        auto& a = add(scripts::release, "a", {"f1", "c", ""});
-        add(scripts::release, "b", {"f2", "c", ""});
+        auto& a = add(scripts::release, "a", {"box", "f1", "c"});
+        add(scripts::release, "b", {"box", "f2", "c"});
         sent_batch batch{waiting, {}};
         batch.receive(is_whole ? "-OOM no memory\r\n" : "*2\r\n-OOM no memory\r\n:1\r\n");
         BOOST_TEST((batch.answers.at(&a).value.what == reply::kind::error));
@@ -89,6 +89,21 @@ BOOST_AUTO_TEST_CASE(an_acquire_says_once_how_tokens_are_drawn)
                 "1"}),
         boost::test_tools::per_element()
     );
+}
+
+BOOST_AUTO_TEST_CASE(releases_say_once_how_mailboxes_are_named)
+{
+    for (auto const* box : {"box", "box", "of another slot"})
+        add(scripts::release, "k", {box, "f", "channel"});
+    sent_batch batch{waiting, {}};
+    auto const sent = batch.commands;
+    BOOST_TEST_REQUIRE(sent.size() == 2U);
+    BOOST_TEST(
+        (words{sent[0].begin() + 5, sent[0].end()}) ==
+            (words{"box", "f", "channel", "f", "channel"}),
+        boost::test_tools::per_element()
+    );
+    BOOST_TEST(sent[1][4] == "of another slot");
 }
 
 BOOST_AUTO_TEST_CASE(a_call_draws_tokens_in_one_way)

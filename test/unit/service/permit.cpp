@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(renewed_each_third_and_given_back)
     server->expect(scripts::permit_release).reply(released());
     auto gives = p.value().release(settled());
     BOOST_TEST(gives.succeeded());
-    BOOST_TEST(argument(0) == id);
+    BOOST_TEST(argument(1) == id);
     BOOST_TEST(client.stats().holds == 0U);
     auto const sent = server->written().size();
     time.advance(5s);

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(a_reader_enters_with_a_field_of_its_own)
     BOOST_TEST(first.fencing_token() == 0U);
     at.let_go(first, scripts::read_release);
     BOOST_TEST(at.last().field() == field);
-    BOOST_TEST(at.last().arguments.at(1) == "redisson_rwlock:{k}");
+    BOOST_TEST(at.last().arguments.at(2) == "redisson_rwlock:{k}");
     BOOST_TEST(at.last().arguments.at(4) == "{k}");
     at.let_go(second, scripts::read_release);
     BOOST_TEST(at.is_clean());
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(a_writer_takes_a_token_and_a_field_that_says_so)
     auto const field = at.last().field();
     at.let_go(held, scripts::write_release);
     BOOST_TEST(at.last().field() == field);
-    BOOST_TEST(at.last().arguments.at(1) == "redisson_rwlock:{k}");
+    BOOST_TEST(at.last().arguments.at(2) == "redisson_rwlock:{k}");
     BOOST_TEST(at.is_clean());
 }
 

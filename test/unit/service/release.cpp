@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(one_script_with_the_field_and_the_channel)
     BOOST_TEST((mine.valid_until() == time_point{}));
     BOOST_TEST(!done.is_done());
     BOOST_TEST(asked.seen().field() == field);
-    BOOST_TEST(asked.seen().arguments.at(1) == channel());
+    BOOST_TEST(asked.seen().arguments.at(2) == channel());
     BOOST_TEST(client.stats().holds == 0U);
     respond(asked, released());
     BOOST_TEST(done.succeeded());
