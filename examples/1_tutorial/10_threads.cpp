@@ -78,7 +78,6 @@ int thousand_in_a_rush(colock::client& redis)
 }
 // rush]
 
-// [contest
 /// A has it, and B and C wait in other processes. A leaves, and they get in, one after the other.
 asio::awaitable<int> three_contend(std::string url)
 {
@@ -101,7 +100,6 @@ asio::awaitable<int> three_contend(std::string url)
         co_await process.close();
     co_return most;
 }
-// contest]
 
 // [blocking
 int threads_that_block(colock::client& redis)
@@ -123,7 +121,6 @@ int threads_that_block(colock::client& redis)
 }
 // blocking]
 
-// [fails
 void a_thread_is_told(colock::client& redis)
 {
     colock::lock const nameless{redis, ""};
@@ -136,7 +133,6 @@ void a_thread_is_told(colock::client& redis)
         expect(e.code() == colock::error::invalid_argument, "a lock needs a name");
     }
 }
-// fails]
 
 int main(int argc, char** argv)
 {

@@ -39,13 +39,11 @@ asio::awaitable<std::string> work(colock::lock shard)
 }
 // work]
 
-// [wait
 asio::awaitable<std::string> wait(colock::lock taken)
 {
     auto const [failure, held] = co_await taken.acquire(asio::as_tuple(asio::deferred));
     co_return failure ? failure.message() : "in";
 }
-// wait]
 
 // [signal
 asio::awaitable<void> until_told(colock::client& redis)

@@ -97,7 +97,6 @@ asio::awaitable<void> section(counter* one, tutorial::steady_clock::time_point a
     --one->inside;
 }
 
-// [poll
 asio::awaitable<void> poll(std::string url, std::string me, counter* one, bool naive)
 {
     auto server = co_await raw_redis::connect(url);
@@ -115,9 +114,7 @@ asio::awaitable<void> poll(std::string url, std::string me, counter* one, bool n
             co_await release_lua(&server, me);
     }
 }
-// poll]
 
-// [wait
 asio::awaitable<void> wait(colock::lock lock, counter* one)
 {
     for (int i = 0; i < sections_each; ++i) {
@@ -127,7 +124,6 @@ asio::awaitable<void> wait(colock::lock lock, counter* one)
         co_await held.release();
     }
 }
-// wait]
 
 /// The commands that clients sent since the last CONFIG RESETSTAT; what scripts call is not in it.
 asio::awaitable<long> commands_sent(raw_redis* server, std::vector<std::string> kinds)

@@ -54,7 +54,6 @@ asio::awaitable<void> three_users(colock::permit_semaphore here, colock::permit_
 }
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
-// [throws
 asio::awaitable<void> work_throws(colock::permit_semaphore seats)
 {
     try {
@@ -67,9 +66,7 @@ asio::awaitable<void> work_throws(colock::permit_semaphore seats)
     auto const time = co_await free_after(seats);
     std::printf("after the exception both seats are free within ~%lld ms\n", time);
 }
-// throws]
 
-// [dies
 asio::awaitable<void> process_dies(colock::permit_semaphore seats, std::string url)
 {
     auto settings = colock::config::from_url(url);
@@ -81,7 +78,6 @@ asio::awaitable<void> process_dies(colock::permit_semaphore seats, std::string u
     std::printf("its process gone: both seats are free after ~%lld ms, within a lease\n", time);
     expect(time > 100 && time < 3000, "the lease ends it");
 }
-// dies]
 
 // [lost
 asio::awaitable<void> work(colock::permit& /*seat*/)

@@ -78,7 +78,6 @@ asio::awaitable<void> one_is_missing(colock::countdown_latch here, colock::count
     );
 }
 
-// [cancelled
 asio::awaitable<void> wait_is_cancelled(colock::countdown_latch loaded)
 {
     co_await loaded.try_set_count(1);
@@ -88,7 +87,6 @@ asio::awaitable<void> wait_is_cancelled(colock::countdown_latch loaded)
     expect(left == 1, "a waiter changes nothing");
     co_await loaded.count_down();
 }
-// cancelled]
 
 asio::awaitable<void> lesson(std::string url)
 {

@@ -91,7 +91,6 @@ asio::awaitable<void> lease_too_short(colock::lock lock, char name)
 }
 // short]
 
-// [watchdog
 asio::awaitable<void> watchdog(colock::lock lock, char name)
 {
     auto held = co_await lock.try_acquire_for(5s);  // no lease of its own: config::lease, renewed
@@ -102,7 +101,6 @@ asio::awaitable<void> watchdog(colock::lock lock, char name)
     std::printf("3: %c ends its work, %s\n", name, *held ? "holding" : "not holding");
     co_await held->release();
 }
-// watchdog]
 
 asio::awaitable<void> lesson(std::string url)
 {

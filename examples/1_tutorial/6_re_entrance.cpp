@@ -77,7 +77,6 @@ asio::awaitable<void> in_any_order(colock::lock lock, examples::raw_redis* serve
 }
 // order]
 
-// [lease
 asio::awaitable<void> with_a_lease(colock::lock lock)
 {
     colock::owner const me;
@@ -87,7 +86,6 @@ asio::awaitable<void> with_a_lease(colock::lock lock)
     std::printf("with leases: %s\n", outer && inner ? "in, and in again" : "not in");
     expect(*left > 1s, "the longest lease among them");
 }
-// lease]
 
 // [twice
 asio::awaitable<void> not_twice(colock::lock lock)

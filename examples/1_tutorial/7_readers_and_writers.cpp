@@ -81,7 +81,6 @@ asio::awaitable<void> upgrade(colock::read_write_lock catalogue)
 }
 // upgrade]
 
-// [keys
 asio::awaitable<void> look(colock::read_write_lock lock, examples::raw_redis* server)
 {
     colock::hold reading = co_await lock.read().acquire();
@@ -92,7 +91,6 @@ asio::awaitable<void> look(colock::read_write_lock lock, examples::raw_redis* se
     co_await writing.release();
     std::printf("the mode at the server: %s, then %s\n", while_read.c_str(), while_written.c_str());
 }
-// keys]
 
 asio::awaitable<void> lesson(std::string url)
 {

@@ -60,7 +60,6 @@ asio::awaitable<int> servers_with(std::array<std::string, 3> urls, std::string k
     co_return count;
 }
 
-// [all
 asio::awaitable<void> method2(colock::multi_lock lock, colock::owner me)
 {
     auto held = co_await lock.try_acquire({.as = me});
@@ -82,7 +81,6 @@ asio::awaitable<void> method1(colock::multi_lock lock, std::array<std::string, 3
     int const left = co_await servers_with(urls, "order");
     std::printf("1: out, locked on %d servers\n", left);
 }
-// all]
 
 asio::awaitable<void> shut_down(std::string url)
 {

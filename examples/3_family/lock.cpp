@@ -36,7 +36,6 @@ asio::awaitable<void> charge(colock::lock account, int amount)
 }
 // work]
 
-// [soon
 asio::awaitable<bool> charge_soon(colock::lock account)
 {
     // False: after two seconds somebody else still has it.
@@ -49,7 +48,6 @@ asio::awaitable<bool> charge_soon(colock::lock account)
         }
     );
 }
-// soon]
 
 asio::awaitable<void> withdraw(colock::hold& /*of the lock*/)
 {

@@ -63,12 +63,10 @@ asio::awaitable<bool> render(colock::permit_semaphore seats)
 }
 // several]
 
-// [by_id
 asio::awaitable<bool> take_back(colock::permit_semaphore seats, std::string id)
 {
     co_return co_await seats.release(id);  // false: nobody has it any more
 }
-// by_id]
 
 asio::awaitable<void> example(std::string url)
 {

@@ -82,7 +82,6 @@ asio::awaitable<void> begin(store& data, options const& asked)
             "the shop's Redis did not answer within 5 s: is --redis right, and does it let us in?"};
 }
 
-// [main
 asio::awaitable<void> sell(options asked)
 {
     auto const executor = co_await asio::this_coro::executor;
@@ -117,7 +116,6 @@ asio::awaitable<void> sell(options asked)
         std::rethrow_exception(failure);
     std::printf("seckill %s: closed\n", asked.name.c_str());
 }
-// main]
 
 }  // namespace seckill
 
