@@ -69,7 +69,6 @@ asio::awaitable<http::status> buy(colock::client& redis, std::string user)
 }
 // handler]
 
-// [server
 asio::awaitable<void> serve(beast::tcp_stream stream, colock::client& redis)
 {
     stream.expires_after(10s);
@@ -90,6 +89,7 @@ asio::awaitable<void> accept(tcp::acceptor& door, colock::client& redis)
     }
 }
 
+// [server
 void end_on_signal(asio::signal_set& signals, tcp::acceptor& door, colock::client& redis)
 {
     signals.async_wait([&](boost::system::error_code, int) {

@@ -25,7 +25,6 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using namespace asio::experimental::awaitable_operators;
 
-// [world
 /// Outlives every node, as the table does. Both know a request by the id of its sender, and do the
 /// same thing once, however often they are asked.
 struct payment_provider {
@@ -54,7 +53,6 @@ struct order_table {
         return receipts.emplace(request, std::move(receipt)).first->second;
     }
 };
-// world]
 
 enum class step { none, received, charged, stored };
 
@@ -103,7 +101,6 @@ asio::awaitable<std::string> place(node& self, std::string request, int amount)
 }
 // place]
 
-// [send
 /// The sender: one id for the order, however often it is sent.
 asio::awaitable<std::string> send(node& first, node& second, std::string request, int amount)
 {
@@ -114,7 +111,6 @@ asio::awaitable<std::string> send(node& first, node& second, std::string request
     }
     co_return co_await place(second, request, amount);
 }
-// send]
 // NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 void expect(std::string const& request, int asked)

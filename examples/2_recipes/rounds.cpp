@@ -33,7 +33,6 @@ asio::awaitable<void> pause(std::chrono::milliseconds time)
     co_await timer.async_wait(asio::deferred);
 }
 
-// [data
 /// The data of the rounds. It refuses a worker that another one has followed.
 struct ledger {
     std::uint64_t newest = 0;
@@ -48,7 +47,6 @@ struct ledger {
         return true;
     }
 };
-// data]
 
 struct worker {
     worker(asio::any_io_executor executor, std::string const& url)
