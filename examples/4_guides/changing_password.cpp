@@ -87,11 +87,9 @@ asio::awaitable<void> example(std::string url)
     identity_service service{co_await examples::raw_redis::connect(url)};
     co_await service.rotate();
     {
-        // [config
         auto settings = colock::config::from_url(url);
         settings.credentials = provider_of(service, executor);
         colock::client redis{executor, settings};
-        // config]
 
         colock::hold held = co_await colock::lock{redis, "nightly"}.acquire();
         asio::steady_timer timer{executor};
