@@ -161,13 +161,9 @@ try {
     write_spans_to(file);
     asio::io_context context;
     auto settings = colock::config::from_url(argv[1]);
-    // [meter
     settings.observer = std::make_shared<colock::otel::meter>(settings);
-    // meter]
-    // [tracer
     colock::client redis{context.get_executor(), settings};
     colock::otel::tracer const traces{settings};
-    // tracer]
     tcp::acceptor door{context, {asio::ip::address_v4::loopback(), 0}};
     asio::signal_set signals{context, SIGINT, SIGTERM};
     signals.async_wait([&](boost::system::error_code, int) {

@@ -49,7 +49,6 @@ struct options {
     bool without_lock = false;
 };
 
-// [metrics
 colock::config settings_of(options const& asked, std::shared_ptr<colock::metrics> counted)
 {
     auto settings = colock::config::from_url(asked.redis);
@@ -59,6 +58,7 @@ colock::config settings_of(options const& asked, std::shared_ptr<colock::metrics
     return settings;
 }
 
+// [metrics
 /// The answer to GET /metrics.
 std::function<std::string()> exposition(
     std::shared_ptr<colock::metrics> const& counted, colock::client const& redis
