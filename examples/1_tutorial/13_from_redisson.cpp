@@ -49,7 +49,6 @@ asio::awaitable<void> java_unlock(examples::raw_redis* java)
 }
 // java]
 
-// [held
 asio::awaitable<void> java_holds(colock::lock lock, examples::raw_redis* java)
 {
     co_await java_lock(java);
@@ -59,7 +58,6 @@ asio::awaitable<void> java_holds(colock::lock lock, examples::raw_redis* java)
     std::printf("its lease ends in ~%lld ms\n", static_cast<long long>(lease->count()));
     expect(!held && lease <= 30s, "Java's lock");
 }
-// held]
 
 // [wait
 asio::awaitable<colock::hold> wait_for_java(colock::lock lock)
@@ -89,7 +87,6 @@ asio::awaitable<void> look(examples::raw_redis* java)
 }
 // layout]
 
-// [forced
 asio::awaitable<void> java_forces(colock::lock lock, examples::raw_redis* java)
 {
     colock::hold held = co_await lock.acquire();
@@ -98,7 +95,6 @@ asio::awaitable<void> java_forces(colock::lock lock, examples::raw_redis* java)
     std::printf("Java forces it: %s\n", failure.message().c_str());
     expect(failure == colock::error::lost, "the release says so");
 }
-// forced]
 
 asio::awaitable<void> lesson(std::string url)
 {
