@@ -46,7 +46,6 @@ bool charge(colock::client& redis, std::string const& order, std::function<void(
 }
 // blocking]
 
-// [mutex
 /// All threads share one mutex, as they would share a std::timed_mutex; so do other processes.
 int count_in_threads(colock::blocking::client& blocking)
 {
@@ -64,7 +63,6 @@ int count_in_threads(colock::blocking::client& blocking)
         thread.get();  // throws what the thread has thrown
     return count;
 }
-// mutex]
 
 // [guard
 /// False: nothing is printed. Throws error::lost if the lock was lost while the page was printed.
@@ -192,9 +190,7 @@ void threads_that_block(colock::client& redis)
         std::printf("lost during the work: release throws error::lost\n");
     }
 
-    // [facade
     colock::blocking::client blocking{redis};  // or {config}: a client and a thread of its own
-    // facade]
     std::printf("std::lock_guard: 8 threads count to %d\n", count_in_threads(blocking));
     lead_and_simulate(blocking, [] { std::puts("a thread leads, and has a seat"); });
     colock::blocking::mutex printer{blocking, "printer"};
