@@ -94,7 +94,6 @@ asio::awaitable<void> expect_both_free(raw_redis* server, colock::lock lock)
     expect(held.has_value(), "colock's is free");
 }
 
-// [clash
 asio::awaitable<void> same_name(raw_redis* server, colock::client* redis)
 {
     co_await try_old(server, "old version");
@@ -108,7 +107,6 @@ asio::awaitable<void> same_name(raw_redis* server, colock::client* redis)
     );
     co_await release_old(server, "old version");
 }
-// clash]
 
 asio::awaitable<void> while_both_run(raw_redis* server, colock::lock lock)
 {
