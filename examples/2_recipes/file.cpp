@@ -40,7 +40,6 @@ void synchronise(fs::path const& path)
     check(file >= 0 && ::fsync(file) == 0 && ::close(file) == 0, path.c_str());
 }
 
-// [versions
 /// A file that is never overwritten: each write makes a new version, named by the token of its
 /// writer, and a reader takes the highest.
 struct versioned_file {
@@ -63,6 +62,7 @@ struct versioned_file {
         return {};
     }
 
+    // [versions
     void write(std::uint64_t token, std::string const& text, void (*in_the_middle)()) const
     {
         auto const version = folder / std::to_string(token);
@@ -76,8 +76,8 @@ struct versioned_file {
             if (!entry.path().has_extension() && std::stoull(entry.path().filename()) < token)
                 fs::remove(entry.path());
     }
+    // versions]
 };
-// versions]
 
 // [append
 /// True: the line is in the file, for good. False: it may be, and is to be appended again.
