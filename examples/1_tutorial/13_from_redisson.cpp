@@ -31,7 +31,6 @@ asio::awaitable<bool> process_order(colock::lock lock)
 }
 // same]
 
-// [java
 std::string const name = "order:42";
 std::string const channel = "redisson_lock__channel:{order:42}";
 std::string const java_thread = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";  // UUID, thread
@@ -47,7 +46,6 @@ asio::awaitable<void> java_unlock(examples::raw_redis* java)
     co_await java->command("DEL", name);
     co_await java->command("PUBLISH", channel, "0");
 }
-// java]
 
 asio::awaitable<void> java_holds(colock::lock lock, examples::raw_redis* java)
 {
