@@ -38,7 +38,6 @@ using work = std::function<asio::awaitable<void>()>;
 std::string const old_name = "lock:order:42";  // a string: SET NX PX
 std::string const new_name = "order:42";       // a hash: colock and Redisson
 
-// [old
 char const* const delete_if_mine = R"(
     if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end
     return 0)";
@@ -52,7 +51,6 @@ asio::awaitable<void> release_old(raw_redis* server, std::string me)
 {
     co_await server->command("EVAL", delete_if_mine, "1", old_name, me);
 }
-// old]
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
 // [both
