@@ -8,8 +8,8 @@ A line `-- include x.lua` in a script stands for the text of parts/x.lua beside 
 includes a part of which there are several forms, as parts/x.sharded.lua, has as many forms itself.
 
 A line `-- traits: ` at the top of a script is for the client: it becomes a member of the C++ object, and
-is not sent. The traits are `joins N`, `confirms`, `draws_tokens`, `looks_around` and `shares_first`; scripts/README.md
-says what each means.
+is not sent. The traits are `joins N`, `confirms`, `draws_tokens`, `looks_around` and `shares_first`;
+scripts/README.md says what each means.
 
 The last line of a script, `return REPLY`, is sent as `return {ARGV[#ARGV], unpack(REPLY)}`: the client
 puts a number behind the arguments of each call, and takes only a reply that begins with it. REPLY is a
