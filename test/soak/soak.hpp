@@ -188,6 +188,7 @@ public:
 
 private:
     asio::awaitable<void> look_at_tables(findings&);
+    std::vector<std::string> channels_left();
     asio::awaitable<void> open_latches(findings&);
     asio::awaitable<void> end_leases();
     asio::awaitable<void> look_at_permits(findings&);
