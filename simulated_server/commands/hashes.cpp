@@ -100,11 +100,11 @@ outcome hscan(workspace& on, words given)
     if (given[2].empty() ||
         !std::ranges::all_of(given[2], [](unsigned char c) { return std::isdigit(c); }))
         throw refusal{"ERR invalid cursor"};
-    bool const is_there = on.read<hash>(given[1]);  // Redis looks at the options after it
-    bool const has_count = given.size() == 5 && is_option(given[3], "COUNT");
-    if (given.size() > 3 && !has_count)
+    if (!on.read<hash>(given[1]))  // before Redis looks at the options
+        return reply::of(std::vector<reply>{reply::of("0"), reply::of(std::vector<reply>{})});
+    if (given.size() > 3 && !is_option(given[3], "COUNT"))
         throw refusal{"ERR the simulated server knows no option of HSCAN but COUNT"};
-    if (is_there && has_count && integer(given[4]) < 1)
+    if (given.size() > 3 && (given.size() != 5 || integer(given[4]) < 1))
         throw refusal{"ERR syntax error"};
     return reply::of(std::vector<reply>{reply::of("0"), hgetall(on, given.first(2))});
 }
