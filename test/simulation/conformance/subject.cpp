@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 namespace colock::simulation {
 
@@ -81,7 +82,18 @@ simulated::simulated()
     };
 }
 
-reply simulated::command(strings const& words) { return server_.command(views(words)); }
+// A real server answers by RESP2 here, in which members and their scores are one list.
+reply simulated::command(strings const& words)
+{
+    auto got = server_.command(views(words));
+    if (words.back() != "withscores" && words.back() != "WITHSCORES")
+        return got;
+    std::vector<reply> flat;
+    for (auto& each : got.items)
+        std::ranges::move(each.items, std::back_inserter(flat));
+    got.items = std::move(flat);
+    return got;
+}
 
 reply simulated::run(std::string_view script, strings const& keys, strings const& arguments)
 {
