@@ -511,7 +511,9 @@ void user::ask_semaphore()
     // What a process had that died does not come back, and who waits for it would wait for ever.
     bool const may_dwindle = !home_.around().plan().faults.empty();
     bool const has_limit = now_.how == section::way::attempt || now_.how == section::way::timed;
-    switch (may_dwindle && !has_limit ? section::way::timed : now_.how) {
+    if (may_dwindle && !has_limit)
+        now_.how = section::way::timed;
+    switch (now_.how) {
     case section::way::attempt: return s.try_acquire(n, cancellable(taken));
     case section::way::timed: return s.try_acquire_for(now_.limit, n, cancellable(taken));
     default: return s.acquire(n, cancellable([taken](error_code ec) { taken(ec, !ec); }));
