@@ -93,7 +93,6 @@ asio::awaitable<void> shut_down(std::string url)
     }
 }
 
-// [dies
 /// One of the servers dies while the lock is held: nobody else gets in, and the holder is told.
 asio::awaitable<void> one_dies(colock::multi_lock mine, colock::multi_lock other, std::string url)
 {
@@ -107,9 +106,7 @@ asio::awaitable<void> one_dies(colock::multi_lock mine, colock::multi_lock other
     std::puts("its holder is told");
     co_await held.release(asio::as_tuple(asio::deferred));  // on those that are left
 }
-// dies]
 
-// [most
 asio::awaitable<void> lead(colock::red_lock leader, char const* when)
 {
     auto [failure, held] = co_await leader.try_acquire(asio::as_tuple(asio::deferred));
@@ -120,7 +117,6 @@ asio::awaitable<void> lead(colock::red_lock leader, char const* when)
     if (held)
         co_await held->release();
 }
-// most]
 
 /// With a short lease, so that the holder is told soon.
 asio::awaitable<void> one_of_three_dies(

@@ -20,7 +20,6 @@ namespace asio = boost::asio;
 using names = std::vector<std::string>;
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters): they outlive it
-// [all
 /// All of them or none, whatever order others name them in.
 asio::awaitable<void> sell(colock::client& redis, names items)
 {
@@ -28,7 +27,6 @@ asio::awaitable<void> sell(colock::client& redis, names items)
     std::printf("sold: %zu items\n", held.size());
     co_await held.release();
 }
-// all]
 
 // [free
 /// Does the jobs that nobody has; it does not wait.
