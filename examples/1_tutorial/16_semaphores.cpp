@@ -88,7 +88,6 @@ asio::awaitable<void> call_throws(colock::semaphore partner)
 }
 // throws]
 
-// [cancelled
 asio::awaitable<void> call_is_cancelled(colock::semaphore partner)
 {
     auto const for_ever = [] { return tutorial::pause(1min); };
@@ -97,10 +96,8 @@ asio::awaitable<void> call_is_cancelled(colock::semaphore partner)
     std::printf("after the cancellation: %d permits left\n", static_cast<int>(left));
     expect(left == 2, "given back");
 }
-// cancelled]
 // NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
-// [dies
 asio::awaitable<void> process_dies(colock::semaphore partner, std::string url)
 {
     colock::client process{co_await asio::this_coro::executor, colock::config::from_url(url)};
@@ -117,7 +114,6 @@ asio::awaitable<void> process_dies(colock::semaphore partner, std::string url)
     std::printf("given back by hand: %d permits left\n", static_cast<int>(again));
     expect(again == 2, "by hand");
 }
-// dies]
 
 asio::awaitable<void> lesson(std::string url)
 {

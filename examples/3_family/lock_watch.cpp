@@ -47,7 +47,6 @@ asio::awaitable<void> deploy(colock::lock deployment)
 // The hold lives as long as the work.
 // NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
-// [asked
 asio::awaitable<void> work_until_asked(colock::lock deployment)
 {
     // A loss ends this, too: with_lock throws error::lost then.
@@ -61,7 +60,6 @@ asio::awaitable<void> work_until_asked(colock::lock deployment)
         std::printf("asked to let go\n");
     });
 }
-// asked]
 
 // NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
