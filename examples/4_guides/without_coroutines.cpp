@@ -94,7 +94,6 @@ void lead_and_simulate(colock::blocking::client& blocking, std::function<void()>
 }
 // wait]
 
-// [loss
 /// Works step by step until it is done or the lock is lost; false after a loss.
 bool work_while_held(colock::hold const& held, int steps, std::function<void()> const& step)
 {
@@ -106,7 +105,6 @@ bool work_while_held(colock::hold const& held, int steps, std::function<void()> 
     }
     return true;
 }
-// loss]
 
 // [callback
 /// Calls `done` once, on a thread of the client's executor.
