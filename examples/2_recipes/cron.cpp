@@ -27,10 +27,10 @@ using namespace asio::experimental::awaitable_operators;
 
 enum class promise { at_most_once, at_least_once };
 
-// [record
 /// The row of the job, in a database say: which time on the timetable was begun and which is done.
-/// Each change is one statement, `UPDATE … WHERE token <= ? AND …`.
 struct record {
+    // [begin
+    /// One statement in a database, `UPDATE … WHERE token <= ? AND …`.
     bool begin(std::uint64_t token, int time, promise kept)
     {
         bool const first = time > begun;
@@ -40,6 +40,7 @@ struct record {
         begun = time;
         return true;
     }
+    // begin]
 
     bool finish(std::uint64_t token, int time)
     {
@@ -53,7 +54,6 @@ struct record {
     int begun = 0;
     int done = 0;
 };
-// record]
 
 constexpr auto period = 400ms;
 constexpr int times = 3;

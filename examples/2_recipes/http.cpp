@@ -151,14 +151,12 @@ asio::awaitable<void> visit(std::uint16_t port, std::string url)
 int main(int argc, char** argv)
 try {
     std::string const url = argc > 1 ? argv[1] : "redis://127.0.0.1:6379";
-    // [main
     asio::io_context context;
     colock::client redis{context.get_executor(), colock::config::from_url(url)};
     tcp::acceptor door{context, {asio::ip::address_v4::loopback(), 0}};  // or a port of yours
     asio::signal_set signals{context, SIGINT, SIGTERM};
     end_on_signal(signals, door, redis);
     asio::co_spawn(context, accept(door, redis), asio::detached);
-    // main]
     std::exception_ptr failure;
     auto const port = door.local_endpoint().port();
     asio::co_spawn(context, visit(port, url), [&](std::exception_ptr thrown) { failure = thrown; });
