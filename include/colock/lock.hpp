@@ -298,7 +298,8 @@ public:
     /// \par Effects
     ///   `scripts/force.lua`, one round trip. A hold of this client is lost at once. A hold of
     ///   another client is lost one message and one script later if that client has waited for a
-    ///   lock, or renewed one, within the last minute, and at its next renewal otherwise. The
+    ///   lock, or renewed one, within the last minute. Otherwise it is lost at its next renewal; a
+    ///   fixed lease has none, so there by its release, or when the lease is nearly over. The
     ///   result says whether there was a lock.
     /// \par Completion signature
     ///   `void(error_code, bool)`
