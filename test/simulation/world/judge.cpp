@@ -110,7 +110,8 @@ std::vector<node::mishaps> judge::mishaps_of(object const& o) const
 judge::place judge::enter(stay s)
 {
     auto& o = *s.of;
-    for (std::size_t i = 0; i != o.at.size(); ++i)
+    // The parts of a red lock are taken before the token that they are raised to.
+    for (std::size_t i = 0; i != o.at.size() && o.what != kind::red; ++i)
         if (auto const token = test::token_of(*s.held, std::min(i, o.parts.size() - 1)); token != 0)
             s.before[i] = o.at[i]->mishaps_before(part_at(o, i), token);
     s.granted_until = s.ends = trusts_until(s);
