@@ -6,6 +6,7 @@
 #include "decide/reply.hpp"
 #include "fuzz/fuzz.hpp"
 #include "redis/permissions.hpp"
+#include <colock/printable.hpp>
 
 #include <string>
 #include <string_view>
@@ -44,7 +45,10 @@ void check_remedy(std::string_view text)
     c.password = secret;
     std::string_view const keys[]{"some:key"};
     auto const remedy = permission_remedy(text, c, keys);
-    require(remedy.find(secret) == remedy.npos, "a remedy shows no password");
+    // An escape ends in a digit that may complete the word: \x1c before "olock-secret".
+    bool const looks_so =
+        text.find(secret) == text.npos && printable(text).find(secret) != text.npos;
+    require(looks_so || remedy.find(secret) == remedy.npos, "a remedy shows no password");
     bool const is_setting = remedy.find("lua-replicate-commands") != remedy.npos;
     require(
         remedy.empty() || is_setting || remedy.find("somebody") != remedy.npos,

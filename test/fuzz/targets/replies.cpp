@@ -91,9 +91,11 @@ void check_answers(reply const& r)
     );
     require(block.is_one_token || block.what == acquire.what, "a block is read alike");
     require(!is_refused || r.what == kind::list, "refused by a list");
+    bool const is_unheard =
+        r.what == kind::integer && r.number == decide::release_answer::gone_unheard;
     require(
-        (release.what == decide::release_answer::kind::gone) == (r.what == kind::nil),
-        "gone by nil alone"
+        (release.what == decide::release_answer::kind::gone) == (r.what == kind::nil || is_unheard),
+        "gone by nil, or by the number for it"
     );
     require(
         (extend == decide::extend_answer::extended) == (r.what == kind::integer && r.number == 1),
