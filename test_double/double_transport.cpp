@@ -169,7 +169,7 @@ void double_transport::make_confirm(unsigned slot)
     later([this, slot] { listener_.on_reached([slot](unsigned s) { return s == slot; }); });
 }
 
-error_code double_transport::down_reason(unsigned) const noexcept
+failure double_transport::down_reason(unsigned) const noexcept
 {
     return is_up_ ? error_code{} : why_down_;
 }

@@ -43,7 +43,7 @@ public:
     void stop() override;
     unsigned lane_of(unsigned) const noexcept override { return 0; }
     bool is_up(unsigned) const noexcept override { return is_up_; }
-    error_code down_reason(unsigned) const noexcept override;
+    failure down_reason(unsigned) const noexcept override;
     void change_subscriptions(unsigned pubsub, subscription_change const&) override;
     void want_pubsub(unsigned pubsub) override;
     std::size_t links_up() const noexcept override;

@@ -43,11 +43,18 @@ namespace detail {
 
 using acquired_many = void(error_code, held_locks);
 
+/// The holds that one release has.
+struct many_holds {
+    std::vector<hold> holds;
+};
+short_name name_of(std::shared_ptr<many_holds> const& of, auto const&...)
+{
+    auto const& all = of->holds;
+    return all.empty() ? short_name{} : name_of_many(all.front().name(), all.size());
+}
+
 void acquire_many(
-    core_ptr,
-    boost::asio::any_completion_handler<acquired_many>,
-    std::vector<std::string> names,
-    acquire_many_options
+    core_ptr, handler<acquired_many>, std::vector<std::string> names, acquire_many_options
 );
 
 }  // namespace detail
@@ -95,30 +102,31 @@ public:
     ///   error. It releases the others nevertheless.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answers; the releases go on.
-    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::finished> Token = detail::default_token>
     auto release(Token&& token = {})
     {
         auto const where = first_client();
         auto const taken = take();
         try {
             return detail::initiate<detail::finished>(
-                where, &release_all, std::forward<Token>(token), taken
+                "release", where, &release_all, std::forward<Token>(token), taken
             );
         } catch (...) {
-            all_ = std::move(*taken);  // the token has refused to begin: nothing was sent
+            all_ = std::move(taken->holds);  // the token has refused to begin: nothing was sent
             throw;
         }
     }
 
 private:
     /// Copyable, because a deferred operation is; the first call has them.
-    using shared_holds = std::shared_ptr<std::vector<hold>>;
+    using shared_holds = std::shared_ptr<detail::many_holds>;
 
     detail::core_ptr first_client() const noexcept;
-    shared_holds take() { return std::make_shared<std::vector<hold>>(std::exchange(all_, {})); }
-    static void release_all(
-        detail::core_ptr, boost::asio::any_completion_handler<detail::finished>, shared_holds
-    );
+    shared_holds take()
+    {
+        return std::make_shared<detail::many_holds>(detail::many_holds{std::exchange(all_, {})});
+    }
+    static void release_all(detail::core_ptr, detail::handler<detail::finished>, shared_holds);
 
     std::vector<hold> all_;
 };
@@ -153,13 +161,14 @@ private:
 ///   any name behind.
 ///
 /// Executor, thread-safety and lifetimes are as for `lock`.
-template <class Options = acquire_many_options, class Token = boost::asio::deferred_t>
+template <class Options = acquire_many_options, class Token = detail::default_token>
     requires detail::call_for<Options, Token, acquire_many_options, detail::acquired_many>
 auto acquire_many(
     client const& where, std::vector<std::string> names, Options&& options = {}, Token&& token = {}
 )
 {
     return detail::initiate_call<detail::acquired_many, acquire_many_options>(
+        "acquire_many",
         detail::core_of(where),
         &detail::acquire_many,
         std::forward<Options>(options),

@@ -36,15 +36,11 @@ enum class release_as {
 namespace detail {
 
 using replied = void(error_code, admin::reply);
-void send_raw_command(core_ptr, asio::any_completion_handler<replied>, std::string about, std::vector<std::string>);
+void send_raw_command(core_ptr, handler<replied>, std::string about, std::vector<std::string>);
 
 using said_whether_held = void(error_code, bool);
 void release_of(
-    core_ptr,
-    asio::any_completion_handler<said_whether_held>,
-    std::string name,
-    admin::release_as,
-    std::string field
+    core_ptr, handler<said_whether_held>, std::string name, admin::release_as, std::string field
 );
 
 }  // namespace detail
@@ -69,10 +65,11 @@ public:
     ///   - those of `client::ping`
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait; the command may still take effect.
-    template <detail::token_for<detail::replied> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::replied> Token = detail::default_token>
     auto ask(std::string about, std::vector<std::string> words, Token&& token = {}) const
     {
         return detail::initiate<detail::replied>(
+            "ask",
             core_,
             &detail::send_raw_command,
             std::forward<Token>(token),
@@ -92,10 +89,11 @@ public:
     ///   released then.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait; it may still be released.
-    template <detail::token_for<detail::said_whether_held> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::said_whether_held> Token = detail::default_token>
     auto release_of(std::string name, release_as how, std::string field, Token&& token = {}) const
     {
         return detail::initiate<detail::said_whether_held>(
+            "release_of",
             core_,
             &detail::release_of,
             std::forward<Token>(token),

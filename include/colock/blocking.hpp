@@ -57,17 +57,6 @@ namespace detail {
 /// Throws `error::would_deadlock` if this thread serves the executor.
 void expect_other_thread(boost::asio::any_io_executor const&);
 
-inline void throw_if_failed(error_code ec)
-{
-    if (ec)
-        throw boost::system::system_error{ec};
-}
-inline void throw_if_failed(std::exception_ptr const& thrown)
-{
-    if (thrown)
-        std::rethrow_exception(thrown);
-}
-
 template <class... Values>
 auto single(std::tuple<Values...> values)
 {
@@ -77,34 +66,34 @@ auto single(std::tuple<Values...> values)
         return values;
 }
 
-/// Begins the operation with a handler, and waits until that is called. `Failure` is an error code
-/// or an exception.
-template <class Failure, class... Values, class Begin>
-std::pair<Failure, std::tuple<Values...>> wait_for(Begin&& begin)
+/// Begins the operation with a handler, and waits until that is called.
+template <class... Values, class Begin>
+std::tuple<Values...> wait_for(Begin&& begin)
 {
-    using outcome = std::pair<Failure, std::tuple<Values...>>;
-    std::promise<outcome> told;
+    std::promise<std::tuple<Values...>> told;
     auto answer = told.get_future();
-    std::forward<Begin>(begin)([told = std::move(told)](Failure failed, Values... values) mutable {
-        told.set_value(outcome{std::move(failed), std::tuple<Values...>{std::move(values)...}});
-    });
+    auto tell = [told = std::move(told)](std::exception_ptr thrown, Values... values) mutable {
+        if (thrown)
+            told.set_exception(std::move(thrown));
+        else
+            told.set_value(std::tuple<Values...>{std::move(values)...});
+    };
+    std::forward<Begin>(begin)(std::move(tell));
     return answer.get();
 }
 
-template <class Failure, class... Values>
+template <class... Values>
 struct waiting {
     template <class Initiation, class... Arguments>
     static auto initiate(Initiation&& initiation, wait_t, Arguments&&... arguments)
     {
         if constexpr (requires { initiation.get_executor(); })
             expect_other_thread(initiation.get_executor());
-        auto [failed, values] = wait_for<Failure, Values...>([&](auto handler) {
+        return single(wait_for<Values...>([&](auto handler) {
             std::forward<Initiation>(initiation)(
                 std::move(handler), std::forward<Arguments>(arguments)...
             );
-        });
-        throw_if_failed(failed);
-        return single(std::move(values));
+        }));
     }
 };
 
@@ -264,9 +253,21 @@ private:
 }  // namespace colock
 
 template <class... Values>
-struct boost::asio::async_result<colock::blocking::wait_t, void(colock::error_code, Values...)> :
-    colock::blocking::detail::waiting<colock::error_code, Values...> {};
+struct boost::asio::async_result<colock::blocking::wait_t, void(std::exception_ptr, Values...)> :
+    colock::blocking::detail::waiting<Values...> {};
 
 template <class... Values>
-struct boost::asio::async_result<colock::blocking::wait_t, void(std::exception_ptr, Values...)> :
-    colock::blocking::detail::waiting<std::exception_ptr, Values...> {};
+struct boost::asio::async_result<colock::blocking::wait_t, void(colock::error_code, Values...)> {
+    template <class Initiation, class... Arguments>
+    static auto initiate(
+        Initiation&& initiation, colock::blocking::wait_t wait, Arguments&&... arguments
+    )
+    {
+        return colock::detail::initiate_with<void(std::exception_ptr, Values...)>(
+            colock::detail::as_exception{},
+            std::forward<Initiation>(initiation),
+            wait,
+            std::forward<Arguments>(arguments)...
+        );
+    }
+};

@@ -49,16 +49,16 @@ class client;
 namespace detail {
 using finished = void(error_code);
 using inspected = void(error_code, lock_info);
-void client_inspect(core_ptr, asio::any_completion_handler<inspected>, std::string name);
+void client_inspect(core_ptr, handler<inspected>, std::string name);
 using adopted = void(error_code, hold);
-void adopt_claim(core_ptr, asio::any_completion_handler<adopted>, claim, acquire_options);
+void adopt_claim(core_ptr, handler<adopted>, claim, acquire_options);
 struct client_access;  // of the tests
 core_ptr const& core_of(client const&) noexcept;
-void client_run(core_ptr, asio::any_completion_handler<finished>);
-void client_close(core_ptr, asio::any_completion_handler<finished>);
+void client_run(core_ptr, handler<finished>);
+void client_close(core_ptr, handler<finished>);
 
 using pinged = void(error_code, std::chrono::microseconds);
-void client_ping(core_ptr, asio::any_completion_handler<pinged>);
+void client_ping(core_ptr, handler<pinged>);
 }  // namespace detail
 
 /// One Redis or Valkey deployment: its connections, its holds and its waiters.
@@ -163,11 +163,11 @@ public:
     ///   - `boost::asio::error::already_started` — another `run()` has not completed.
     /// \par Cancellation
     ///   terminal, partial, total: does what `stop()` does, and completes with `operation_aborted`.
-    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::finished> Token = detail::default_token>
     auto run(Token&& token = {})
     {
         return detail::initiate<detail::finished>(
-            core_, &detail::client_run, std::forward<Token>(token)
+            "run", core_, &detail::client_run, std::forward<Token>(token)
         );
     }
 
@@ -188,11 +188,11 @@ public:
     ///     released.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait; closing goes on.
-    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::finished> Token = detail::default_token>
     auto close(Token&& token = {})
     {
         return detail::initiate<detail::finished>(
-            core_, &detail::client_close, std::forward<Token>(token)
+            "close", core_, &detail::client_close, std::forward<Token>(token)
         );
     }
 
@@ -207,11 +207,11 @@ public:
     ///     `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the waiting.
-    template <detail::token_for<detail::pinged> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::pinged> Token = detail::default_token>
     auto ping(Token&& token = {}) const
     {
         return detail::initiate<detail::pinged>(
-            core_, &detail::client_ping, std::forward<Token>(token)
+            "ping", core_, &detail::client_ping, std::forward<Token>(token)
         );
     }
 
@@ -233,11 +233,11 @@ public:
     ///     `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait.
-    template <detail::token_for<detail::inspected> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::inspected> Token = detail::default_token>
     auto inspect(std::string name, Token&& token = {}) const
     {
         return detail::initiate<detail::inspected>(
-            core_, &detail::client_inspect, std::forward<Token>(token), std::move(name)
+            "inspect", core_, &detail::client_inspect, std::forward<Token>(token), std::move(name)
         );
     }
 
@@ -266,11 +266,12 @@ public:
     ///   terminal, partial, total. Completes at once with `operation_aborted`. If nothing was sent
     ///   yet, the claim is still good. Otherwise it may be used up: the client then releases the
     ///   lock in the background.
-    template <class Options = acquire_options, class Token = boost::asio::deferred_t>
+    template <class Options = acquire_options, class Token = detail::default_token>
         requires detail::call_for<Options, Token, acquire_options, detail::adopted>
     auto adopt(claim what, Options&& options = {}, Token&& token = {}) const
     {
         return detail::initiate_call<detail::adopted, acquire_options>(
+            "adopt",
             core_,
             &detail::adopt_claim,
             std::forward<Options>(options),

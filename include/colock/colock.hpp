@@ -9,6 +9,7 @@
 #include <colock/client.hpp>
 #include <colock/config.hpp>
 #include <colock/countdown_latch.hpp>
+#include <colock/diagnostics.hpp>
 #include <colock/durability.hpp>
 #include <colock/election.hpp>
 #include <colock/error.hpp>

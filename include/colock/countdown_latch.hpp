@@ -19,19 +19,12 @@ using finished = void(error_code);
 using answered_bool = void(error_code, bool);
 using answered_count = void(error_code, std::int64_t);
 
-void latch_set(
-    core_ptr, asio::any_completion_handler<answered_bool>, std::string, std::int64_t count
-);
-void latch_count_down(core_ptr, asio::any_completion_handler<finished>, std::string);
-void latch_remove(core_ptr, asio::any_completion_handler<answered_bool>, std::string);
-void latch_wait(core_ptr, asio::any_completion_handler<finished>, std::string);
-void latch_wait_for(
-    core_ptr,
-    asio::any_completion_handler<answered_bool>,
-    std::string,
-    std::chrono::milliseconds wait
-);
-void read_counter(core_ptr, asio::any_completion_handler<answered_count>, std::string);
+void latch_set(core_ptr, handler<answered_bool>, std::string, std::int64_t count);
+void latch_count_down(core_ptr, handler<finished>, std::string);
+void latch_remove(core_ptr, handler<answered_bool>, std::string);
+void latch_wait(core_ptr, handler<finished>, std::string);
+void latch_wait_for(core_ptr, handler<answered_bool>, std::string, std::chrono::milliseconds wait);
+void read_counter(core_ptr, handler<answered_count>, std::string);
 
 }  // namespace detail
 
@@ -80,11 +73,11 @@ public:
     ///     `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the request may still take effect.
-    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_bool> Token = detail::default_token>
     auto try_set_count(std::int64_t count, Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
-            core_, &detail::latch_set, std::forward<Token>(token), name_, count
+            "try_set_count", core_, &detail::latch_set, std::forward<Token>(token), name_, count
         );
     }
 
@@ -102,11 +95,11 @@ public:
     ///   client stops.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the count goes on.
-    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::finished> Token = detail::default_token>
     auto count_down(Token&& token = {}) const
     {
         return detail::initiate<detail::finished>(
-            core_, &detail::latch_count_down, std::forward<Token>(token), name_
+            "count_down", core_, &detail::latch_count_down, std::forward<Token>(token), name_
         );
     }
 
@@ -122,11 +115,11 @@ public:
     ///   As `try_set_count`, and `error::wrong_type` if the key does not hold a latch.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the request may still take effect.
-    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_bool> Token = detail::default_token>
     auto remove(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
-            core_, &detail::latch_remove, std::forward<Token>(token), name_
+            "remove", core_, &detail::latch_remove, std::forward<Token>(token), name_
         );
     }
 
@@ -148,11 +141,11 @@ public:
     /// \par Cancellation
     ///   terminal, partial, total. Completes at once with `operation_aborted`, and leaves nothing
     ///   behind.
-    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::finished> Token = detail::default_token>
     auto wait(Token&& token = {}) const
     {
         return detail::initiate<detail::finished>(
-            core_, &detail::latch_wait, std::forward<Token>(token), name_
+            "wait", core_, &detail::latch_wait, std::forward<Token>(token), name_
         );
     }
 
@@ -172,10 +165,11 @@ public:
     template <
         class Rep,
         class Period,
-        detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+        detail::token_for<detail::answered_bool> Token = detail::default_token>
     auto wait_for(std::chrono::duration<Rep, Period> longest, Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
+            "wait_for",
             core_,
             &detail::latch_wait_for,
             std::forward<Token>(token),
@@ -196,11 +190,11 @@ public:
     ///   `client`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait.
-    template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_count> Token = detail::default_token>
     auto count(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_count>(
-            core_, &detail::read_counter, std::forward<Token>(token), name_
+            "count", core_, &detail::read_counter, std::forward<Token>(token), name_
         );
     }
 

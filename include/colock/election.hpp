@@ -33,8 +33,8 @@ namespace detail {
 
 using seen_leader = void(error_code, std::optional<leader>);
 
-void leader_current(core_ptr, asio::any_completion_handler<seen_leader>, std::string name);
-void leader_publish(core_ptr, asio::any_completion_handler<finished>, hold_ptr, std::string words);
+void leader_current(core_ptr, handler<seen_leader>, std::string name);
+void leader_publish(core_ptr, handler<finished>, hold_ptr, std::string words);
 
 /// Waits until the client asks again: `config::poll_cap`.
 asio::awaitable<void> wait_to_look(core_ptr);
@@ -64,7 +64,7 @@ public:
     std::uint64_t fencing_token() const noexcept { return token(); }
 
     /// Gives up the leadership, so that another candidate gets it at once: `release`.
-    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::finished> Token = detail::default_token>
     auto resign(Token&& token = {})
     {
         return release(std::forward<Token>(token));
@@ -87,10 +87,11 @@ public:
     ///     connection's last error after `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait for the answer; it may still be published.
-    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::finished> Token = detail::default_token>
     auto publish(std::string words, Token&& token = {})
     {
         return detail::initiate<detail::finished>(
+            "publish",
             detail::core_of(state_),
             &detail::leader_publish,
             std::forward<Token>(token),
@@ -200,11 +201,11 @@ public:
     ///   `error::unavailable` or the connection's last error after `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait.
-    template <detail::token_for<detail::seen_leader> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::seen_leader> Token = detail::default_token>
     auto current(Token&& token = {}) const
     {
         return detail::initiate<detail::seen_leader>(
-            core_, &detail::leader_current, std::forward<Token>(token), name()
+            "current", core_, &detail::leader_current, std::forward<Token>(token), name()
         );
     }
 

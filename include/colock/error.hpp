@@ -5,7 +5,6 @@
 #include <boost/system/error_code.hpp>
 #include <boost/system/error_condition.hpp>
 
-#include <string_view>
 #include <type_traits>
 
 namespace colock {
@@ -14,6 +13,8 @@ inline namespace v0_3 {
 using boost::system::error_code;
 
 /// The errors of this library. Errors of the connection itself, from Asio, pass through unchanged.
+/// A code and its `message()` say what kind of error it is; `diagnostics.hpp` has the way to the
+/// lock, the server and the server's words.
 ///
 /// A wait that runs out because somebody else has the lock is not an error: `try_acquire_for`
 /// completes with an empty optional. If no server has said so, it is `unavailable`. A
@@ -50,15 +51,15 @@ enum class error {
     /// holder's lease ends and each `config::poll_cap`.
     subscription_failed,
 
-    /// The server refused a command: wrong password, missing permission, out of memory. The log has
-    /// the server's own text, and so has `message()` of most such codes. Remedy: as that text says;
-    /// colock goes on trying to connect.
+    /// The server refused a command: wrong password, missing permission, out of memory. The text
+    /// of the exception, the `diagnostics` and the log have the server's own words. Remedy: as
+    /// these say; colock goes on trying to connect.
     server_refused,
 
     /// No connection to the server came up in time, or the server did not answer in time, or it
-    /// refused for the moment until then (LOADING, BUSY, CLUSTERDOWN): then `message()` has its own
-    /// text. Remedy: check that the address is right and the server is up; the log says why it
-    /// can't be reached.
+    /// refused for the moment until then (LOADING, BUSY, CLUSTERDOWN). Remedy: check that the
+    /// address is right and the server is up; the text of the exception, the `diagnostics` and the
+    /// log say why it can't be reached.
     unavailable,
 
     /// The server gave an answer that the script can't give. Remedy: check that the address is a
@@ -144,8 +145,8 @@ enum class condition {
 
 /// The category of `error`; its name is "colock".
 ///
-/// Codes that have the server's words have a category of their own that compares equal to this one:
-/// their `message()` ends with those.
+/// A refusal of the server that may pass (`condition::retryable`) has a category of its own, which
+/// compares equal to this one.
 boost::system::error_category const& error_category() noexcept;
 
 /// The category of `condition`.
@@ -156,18 +157,6 @@ error_code make_error_code(error e) noexcept;
 
 /// Lets a `condition` be compared to an `error_code`.
 boost::system::error_condition make_error_condition(condition c) noexcept;
-
-namespace detail {
-
-/// `error::server_refused` whose message has these words of the server; `passing` if the refusal
-/// may pass. There is a limit to how many different words a process keeps; a code beyond it has
-/// none.
-error_code refusal(std::string_view words, bool passing) noexcept;
-
-/// `error::unavailable` whose message is this reason.
-error_code unavailable(std::string_view reason) noexcept;
-
-}  // namespace detail
 
 }  // namespace v0_3
 }  // namespace colock

@@ -54,11 +54,11 @@ public:
     ///   `config::timeout`; those of every operation, see `client`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the waiting.
-    template <detail::token_for<detail::answered_token> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_token> Token = detail::default_token>
     auto token(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_token>(
-            core_, &detail::last_token, std::forward<Token>(token), id_
+            "token", core_, &detail::last_token, std::forward<Token>(token), id_
         );
     }
 };

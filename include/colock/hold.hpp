@@ -31,12 +31,19 @@ using given = void(error_code, claim);
 
 core_ptr core_of(hold_ptr const&) noexcept;
 hold_ptr const& state_of(basic_hold const&) noexcept;
-void release_hold(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
-void extend_hold(
-    core_ptr, asio::any_completion_handler<finished>, hold_ptr, std::chrono::milliseconds
-);
-void give_hold(core_ptr, asio::any_completion_handler<given>, hold_ptr);
-void wait_lost(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
+short_name name_of_hold(hold_ptr const&) noexcept;
+std::shared_ptr<std::string const> server_of_hold(hold_ptr const&) noexcept;
+std::shared_ptr<std::string const> server_for(
+    core_ptr const&, hold_ptr const& held, auto const&...
+) noexcept
+{
+    return server_of_hold(held);
+}
+short_name name_of(hold_ptr const& held, auto const&...) noexcept { return name_of_hold(held); }
+void release_hold(core_ptr, handler<finished>, hold_ptr);
+void extend_hold(core_ptr, handler<finished>, hold_ptr, std::chrono::milliseconds);
+void give_hold(core_ptr, handler<given>, hold_ptr);
+void wait_lost(core_ptr, handler<finished>, hold_ptr);
 
 }  // namespace detail
 
@@ -99,11 +106,15 @@ public:
     ///     background.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the release goes on.
-    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::finished> Token = detail::default_token>
     auto release(Token&& token = {})
     {
         return detail::initiate<detail::finished>(
-            detail::core_of(state_), &detail::release_hold, std::forward<Token>(token), state_
+            "release",
+            detail::core_of(state_),
+            &detail::release_hold,
+            std::forward<Token>(token),
+            state_
         );
     }
 
@@ -128,10 +139,11 @@ public:
     template <
         class Rep,
         class Period,
-        detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+        detail::token_for<detail::finished> Token = detail::default_token>
     auto extend(std::chrono::duration<Rep, Period> lease, Token&& token = {})
     {
         return detail::initiate<detail::finished>(
+            "extend",
             detail::core_of(state_),
             &detail::extend_hold,
             std::forward<Token>(token),
@@ -152,11 +164,11 @@ public:
     ///   - `error::not_held` — the hold is empty or moved from.
     /// \par Cancellation
     ///   terminal, partial, total: nothing else happens.
-    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::finished> Token = detail::default_token>
     auto lost(Token&& token = {}) const
     {
         return detail::initiate<detail::finished>(
-            detail::core_of(state_), &detail::wait_lost, std::forward<Token>(token), state_
+            "lost", detail::core_of(state_), &detail::wait_lost, std::forward<Token>(token), state_
         );
     }
 
@@ -269,11 +281,11 @@ public:
     ///   - `error::not_held` — the hold is empty, moved from or released.
     /// \par Cancellation
     ///   None: it completes without waiting.
-    template <detail::token_for<detail::given> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::given> Token = detail::default_token>
     auto give(Token&& token = {})
     {
         return detail::initiate<detail::given>(
-            detail::core_of(state_), &detail::give_hold, std::forward<Token>(token), state_
+            "give", detail::core_of(state_), &detail::give_hold, std::forward<Token>(token), state_
         );
     }
 

@@ -31,9 +31,6 @@ using answered_bool = void(error_code, bool);
 using answered_count = void(error_code, std::int64_t);
 using answered_lease = void(error_code, std::optional<std::chrono::milliseconds>);
 
-template <class Signature>
-using handler = asio::any_completion_handler<Signature>;
-
 /// This much after now, by the client's clock, which counts the time in which the machine is
 /// suspended.
 hold::clock::time_point from_now(std::chrono::nanoseconds time) noexcept;
@@ -81,7 +78,8 @@ struct lock_operations<lock_id> {
 ///
 /// The options of an acquire and the completion token may each be left out: `acquire()`,
 /// `acquire(token)`, `acquire({.lease = 3s})`, `acquire({.lease = 3s}, token)`. A token alone takes
-/// the place of the options.
+/// the place of the options. Without a token the call is to be awaited, and throws an
+/// `error_with_diagnostics`, which names the lock and the server: see `diagnostics.hpp`.
 template <class Subject>
 class basic_lock {
     using operations = detail::lock_operations<Subject>;
@@ -133,11 +131,12 @@ public:
     ///   terminal, partial, total. Completes at once with `operation_aborted` and leaves nothing
     ///   behind: if the server still grants the lock, it goes to the next waiter or is released in
     ///   the background.
-    template <class Options = acquire_options, class Token = boost::asio::deferred_t>
+    template <class Options = acquire_options, class Token = detail::default_token>
         requires detail::call_for<Options, Token, acquire_options, acquired>
     auto acquire(Options&& options = {}, Token&& token = {}) const
     {
         return detail::initiate_call<acquired, acquire_options>(
+            "acquire",
             core_,
             &operations::acquire,
             std::forward<Options>(options),
@@ -162,11 +161,12 @@ public:
     ///     it is released again.
     /// \par Cancellation
     ///   As `acquire`.
-    template <class Options = acquire_options, class Token = boost::asio::deferred_t>
+    template <class Options = acquire_options, class Token = detail::default_token>
         requires detail::call_for<Options, Token, acquire_options, tried>
     auto try_acquire(Options&& options = {}, Token&& token = {}) const
     {
         return detail::initiate_call<tried, acquire_options>(
+            "try_acquire",
             core_,
             &operations::try_acquire_for,
             std::forward<Options>(options),
@@ -194,13 +194,14 @@ public:
         class Rep,
         class Period,
         class Options = acquire_options,
-        class Token = boost::asio::deferred_t>
+        class Token = detail::default_token>
         requires detail::call_for<Options, Token, acquire_options, tried>
     auto try_acquire_for(
         std::chrono::duration<Rep, Period> wait, Options&& options = {}, Token&& token = {}
     ) const
     {
         return detail::initiate_call<tried, acquire_options>(
+            "try_acquire_for",
             core_,
             &operations::try_acquire_for,
             std::forward<Options>(options),
@@ -224,13 +225,14 @@ public:
         class Clock,
         class Duration,
         class Options = acquire_options,
-        class Token = boost::asio::deferred_t>
+        class Token = detail::default_token>
         requires detail::call_for<Options, Token, acquire_options, tried>
     auto try_acquire_until(
         std::chrono::time_point<Clock, Duration> until, Options&& options = {}, Token&& token = {}
     ) const
     {
         return detail::initiate_call<tried, acquire_options>(
+            "try_acquire_until",
             core_,
             &operations::try_acquire_until,
             std::forward<Options>(options),
@@ -252,11 +254,11 @@ public:
     ///   `client`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the waiting.
-    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_bool> Token = detail::default_token>
     auto is_locked(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
-            core_, &operations::is_locked, std::forward<Token>(token), id_
+            "is_locked", core_, &operations::is_locked, std::forward<Token>(token), id_
         );
     }
 
@@ -268,11 +270,11 @@ public:
     ///   `error::invalid_argument` — an empty or over-long name.
     /// \par Cancellation
     ///   None: it does not wait.
-    template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_count> Token = detail::default_token>
     auto hold_count(owner who, Token&& token = {}) const
     {
         return detail::initiate<detail::answered_count>(
-            core_, &operations::hold_count, std::forward<Token>(token), id_, who
+            "hold_count", core_, &operations::hold_count, std::forward<Token>(token), id_, who
         );
     }
 
@@ -285,11 +287,11 @@ public:
     ///   `void(error_code, std::optional<std::chrono::milliseconds>)`
     /// \par Errors and cancellation
     ///   As `is_locked`.
-    template <detail::token_for<detail::answered_lease> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_lease> Token = detail::default_token>
     auto remaining_lease(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_lease>(
-            core_, &operations::remaining_lease, std::forward<Token>(token), id_
+            "remaining_lease", core_, &operations::remaining_lease, std::forward<Token>(token), id_
         );
     }
 
@@ -307,11 +309,11 @@ public:
     ///   As `is_locked`. A cancelled call may still take effect. `error::unavailable` also if the
     ///   connection was lost before the answer: the call may have taken effect. The client does not
     ///   send it again, because by then another owner may hold the lock.
-    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_bool> Token = detail::default_token>
     auto force_release(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
-            core_, &operations::force_release, std::forward<Token>(token), id_
+            "force_release", core_, &operations::force_release, std::forward<Token>(token), id_
         );
     }
 

@@ -21,8 +21,13 @@ using heard_event = void(error_code, lock_event);
 
 watch_ptr begin_watch(core_ptr, lock_id const&, std::size_t limit);
 void end_watch(core_ptr const&, watch_ptr const&) noexcept;
-void next_event(core_ptr, asio::any_completion_handler<heard_event>, watch_ptr);
-void ask_to_release(core_ptr, asio::any_completion_handler<answered_bool>, lock_id const&);
+short_name name_of_watched(watch_ptr const&) noexcept;
+short_name name_of(watch_ptr const& watch, auto const&...) noexcept
+{
+    return name_of_watched(watch);
+}
+void next_event(core_ptr, handler<heard_event>, watch_ptr);
+void ask_to_release(core_ptr, handler<answered_bool>, lock_id const&);
 
 }  // namespace detail
 
@@ -100,11 +105,11 @@ public:
     /// \par Cancellation
     ///   terminal, partial, total. Completes at once with `operation_aborted`; the watch goes on,
     ///   and no event is lost.
-    template <detail::token_for<detail::heard_event> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::heard_event> Token = detail::default_token>
     auto next(Token&& token = {}) const
     {
         return detail::initiate<detail::heard_event>(
-            core_, &detail::next_event, std::forward<Token>(token), state_
+            "next", core_, &detail::next_event, std::forward<Token>(token), state_
         );
     }
 
@@ -125,11 +130,11 @@ public:
     ///   - `error::bad_reply`, and those of every operation; see `client`.
     /// \par Cancellation
     ///   terminal, partial, total. The message may have gone out.
-    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_bool> Token = detail::default_token>
     static auto ask_to_release(basic_lock<detail::lock_id> const& of, Token&& token = {})
     {
         return detail::initiate<detail::answered_bool>(
-            of.core_, &detail::ask_to_release, std::forward<Token>(token), of.id_
+            "ask_to_release", of.core_, &detail::ask_to_release, std::forward<Token>(token), of.id_
         );
     }
 

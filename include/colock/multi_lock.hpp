@@ -3,6 +3,7 @@
 
 #include <colock/lock.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -34,6 +35,13 @@ struct lock_group {
         return by_majority ? parts.size() / 2 + 1 : parts.size();
     }
 
+    bool has_one_client() const noexcept
+    {
+        return std::ranges::all_of(parts, [this](part const& each) {
+            return each.where == first();
+        });
+    }
+
     core_ptr const& first() const noexcept
     {
         static core_ptr const none;
@@ -61,6 +69,13 @@ struct lock_group {
         return group;
     }
 };
+
+inline std::shared_ptr<std::string const> server_for(
+    core_ptr const& core, lock_group const& of, auto const&...
+) noexcept
+{
+    return of.has_one_client() ? server_of(core) : nullptr;
+}
 
 template <>
 struct lock_operations<lock_group> {

@@ -73,6 +73,7 @@ struct renewed {
 struct renew_failed {
     std::string_view name{};
     boost::system::error_code why{};
+    std::string_view cause{};  ///< the words of the server or of the connection, or the message
 };
 
 /// A hold was lost: its owner can no longer rely on it.

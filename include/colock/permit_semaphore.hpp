@@ -68,15 +68,11 @@ struct permit_ids {
 };
 
 void permit_acquire(
-    core_ptr,
-    asio::any_completion_handler<permitted>,
-    std::string,
-    std::optional<std::int64_t> limit,
-    acquire_options
+    core_ptr, handler<permitted>, std::string, std::optional<std::int64_t> limit, acquire_options
 );
 void permit_try_acquire_for(
     core_ptr,
-    asio::any_completion_handler<tried_permit>,
+    handler<tried_permit>,
     std::string,
     std::optional<std::int64_t> limit,
     std::chrono::milliseconds wait,
@@ -84,7 +80,7 @@ void permit_try_acquire_for(
 );
 void permit_acquire_many(
     core_ptr,
-    asio::any_completion_handler<permitted_many>,
+    handler<permitted_many>,
     std::string,
     std::optional<std::int64_t> limit,
     std::int64_t permits,
@@ -92,7 +88,7 @@ void permit_acquire_many(
 );
 void permit_try_acquire_many_for(
     core_ptr,
-    asio::any_completion_handler<permitted_many>,
+    handler<permitted_many>,
     std::string,
     std::optional<std::int64_t> limit,
     std::chrono::milliseconds wait,
@@ -100,27 +96,20 @@ void permit_try_acquire_many_for(
     acquire_options
 );
 void permit_return(
-    core_ptr,
-    asio::any_completion_handler<answered_bool>,
-    std::string,
-    std::vector<std::string> const& ids
+    core_ptr, handler<answered_bool>, std::string, std::vector<std::string> const& ids
 );
 void permit_extend(
     core_ptr,
-    asio::any_completion_handler<answered_bool>,
+    handler<answered_bool>,
     std::string,
     std::string const& id,
     std::chrono::milliseconds lease
 );
-void permit_remove(core_ptr, asio::any_completion_handler<answered_bool>, std::string name);
+void permit_remove(core_ptr, handler<answered_bool>, std::string name);
 
-void permit_change(
-    core_ptr, asio::any_completion_handler<finished>, std::string, std::int64_t permits
-);
+void permit_change(core_ptr, handler<finished>, std::string, std::int64_t permits);
 enum class permits_counted { available, out, all };
-void permit_count(
-    core_ptr, asio::any_completion_handler<answered_count>, std::string, permits_counted
-);
+void permit_count(core_ptr, handler<answered_count>, std::string, permits_counted);
 
 }  // namespace detail
 
@@ -189,11 +178,12 @@ public:
     ///     `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the request may still take effect.
-    template <class Life = detail::lifetime, class Token = boost::asio::deferred_t>
+    template <class Life = detail::lifetime, class Token = detail::default_token>
         requires detail::call_for<Life, Token, detail::lifetime, detail::answered_bool>
     auto try_set_permits(std::int64_t permits, Life&& life = {}, Token&& token = {}) const
     {
         return detail::initiate_call<detail::answered_bool, detail::lifetime>(
+            "try_set_permits",
             core_,
             &detail::semaphore_set,
             std::forward<Life>(life),
@@ -232,11 +222,12 @@ public:
     ///   terminal, partial, total. Completes at once with `operation_aborted` and leaves nothing
     ///   behind: if the server still grants a permit, it goes to the next waiter or is released in
     ///   the background.
-    template <class Options = acquire_options, class Token = boost::asio::deferred_t>
+    template <class Options = acquire_options, class Token = detail::default_token>
         requires detail::call_for<Options, Token, acquire_options, detail::permitted>
     auto acquire(Options&& options = {}, Token&& token = {}) const
     {
         return detail::initiate_call<detail::permitted, acquire_options>(
+            "acquire",
             core_,
             &detail::permit_acquire,
             std::forward<Options>(options),
@@ -257,11 +248,12 @@ public:
     ///   `config::timeout`.
     /// \par Cancellation
     ///   As `acquire`.
-    template <class Options = acquire_options, class Token = boost::asio::deferred_t>
+    template <class Options = acquire_options, class Token = detail::default_token>
         requires detail::call_for<Options, Token, acquire_options, detail::tried_permit>
     auto try_acquire(Options&& options = {}, Token&& token = {}) const
     {
         return detail::initiate_call<detail::tried_permit, acquire_options>(
+            "try_acquire",
             core_,
             &detail::permit_try_acquire_for,
             std::forward<Options>(options),
@@ -290,13 +282,14 @@ public:
         class Rep,
         class Period,
         class Options = acquire_options,
-        class Token = boost::asio::deferred_t>
+        class Token = detail::default_token>
         requires detail::call_for<Options, Token, acquire_options, detail::tried_permit>
     auto try_acquire_for(
         std::chrono::duration<Rep, Period> wait, Options&& options = {}, Token&& token = {}
     ) const
     {
         return detail::initiate_call<detail::tried_permit, acquire_options>(
+            "try_acquire_for",
             core_,
             &detail::permit_try_acquire_for,
             std::forward<Options>(options),
@@ -324,11 +317,12 @@ public:
     ///   limit.
     /// \par Cancellation
     ///   As `acquire`.
-    template <class Options = acquire_options, class Token = boost::asio::deferred_t>
+    template <class Options = acquire_options, class Token = detail::default_token>
         requires detail::call_for<Options, Token, acquire_options, detail::permitted_many>
     auto acquire_many(std::int64_t permits, Options&& options = {}, Token&& token = {}) const
     {
         return detail::initiate_call<detail::permitted_many, acquire_options>(
+            "acquire_many",
             core_,
             &detail::permit_acquire_many,
             std::forward<Options>(options),
@@ -357,7 +351,7 @@ public:
         class Rep,
         class Period,
         class Options = acquire_options,
-        class Token = boost::asio::deferred_t>
+        class Token = detail::default_token>
         requires detail::call_for<Options, Token, acquire_options, detail::permitted_many>
     auto try_acquire_many_for(
         std::chrono::duration<Rep, Period> wait,
@@ -367,6 +361,7 @@ public:
     ) const
     {
         return detail::initiate_call<detail::permitted_many, acquire_options>(
+            "try_acquire_many_for",
             core_,
             &detail::permit_try_acquire_many_for,
             std::forward<Options>(options),
@@ -402,11 +397,16 @@ public:
     ///     or the client stops.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the release goes on.
-    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_bool> Token = detail::default_token>
     auto release(detail::permit_ids ids, Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
-            core_, &detail::permit_return, std::forward<Token>(token), name_, std::move(ids.all)
+            "release",
+            core_,
+            &detail::permit_return,
+            std::forward<Token>(token),
+            name_,
+            std::move(ids.all)
         );
     }
 
@@ -431,10 +431,11 @@ public:
     template <
         class Rep,
         class Period,
-        detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+        detail::token_for<detail::answered_bool> Token = detail::default_token>
     auto extend(std::string id, std::chrono::duration<Rep, Period> lease, Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
+            "extend",
             core_,
             &detail::permit_extend,
             std::forward<Token>(token),
@@ -455,11 +456,11 @@ public:
     ///   `void(error_code)`
     /// \par Errors and cancellation
     ///   As `try_set_permits`, and `error::wrong_type`.
-    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::finished> Token = detail::default_token>
     auto set_permits(std::int64_t permits, Token&& token = {}) const
     {
         return detail::initiate<detail::finished>(
-            core_, &detail::permit_change, std::forward<Token>(token), name_, permits
+            "set_permits", core_, &detail::permit_change, std::forward<Token>(token), name_, permits
         );
     }
 
@@ -477,10 +478,11 @@ public:
     ///   the change goes on in the background until the server answers or the client stops.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the change goes on.
-    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::finished> Token = detail::default_token>
     auto add_permits(std::int64_t permits, Token&& token = {}) const
     {
         return detail::initiate<detail::finished>(
+            "add_permits",
             core_,
             &detail::semaphore_change,
             std::forward<Token>(token),
@@ -501,11 +503,11 @@ public:
     ///   `void(error_code, bool)`
     /// \par Errors and cancellation
     ///   As `try_set_permits`, and `error::wrong_type`; the keys then stay as they are.
-    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_bool> Token = detail::default_token>
     auto remove(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
-            core_, &detail::permit_remove, std::forward<Token>(token), name_
+            "remove", core_, &detail::permit_remove, std::forward<Token>(token), name_
         );
     }
 
@@ -522,10 +524,11 @@ public:
     ///   `client`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait.
-    template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_count> Token = detail::default_token>
     auto available(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_count>(
+            "available",
             core_,
             &detail::permit_count,
             std::forward<Token>(token),
@@ -538,10 +541,11 @@ public:
     ///
     /// \par Effects, completion signature, errors and cancellation
     ///   As `available`.
-    template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_count> Token = detail::default_token>
     auto acquired(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_count>(
+            "acquired",
             core_,
             &detail::permit_count,
             std::forward<Token>(token),
@@ -555,10 +559,11 @@ public:
     ///
     /// \par Effects, completion signature, errors and cancellation
     ///   As `available`.
-    template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_count> Token = detail::default_token>
     auto permits(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_count>(
+            "permits",
             core_,
             &detail::permit_count,
             std::forward<Token>(token),

@@ -45,14 +45,14 @@ struct lifetime : std::optional<std::chrono::milliseconds> {
 
 void semaphore_acquire(
     core_ptr,
-    asio::any_completion_handler<finished>,
+    handler<finished>,
     std::string,
     std::optional<std::int64_t> limit,
     std::int64_t permits
 );
 void semaphore_try_acquire_for(
     core_ptr,
-    asio::any_completion_handler<answered_bool>,
+    handler<answered_bool>,
     std::string,
     std::optional<std::int64_t> limit,
     std::chrono::milliseconds wait,
@@ -60,24 +60,20 @@ void semaphore_try_acquire_for(
 );
 void semaphore_set(
     core_ptr,
-    asio::any_completion_handler<answered_bool>,
+    handler<answered_bool>,
     std::string,
     std::int64_t permits,
     std::optional<std::chrono::milliseconds> life
 );
 enum class permits_change { give, give_if_there, add };
 void semaphore_change(
-    core_ptr,
-    asio::any_completion_handler<finished>,
-    std::string,
-    permits_change,
-    std::int64_t permits
+    core_ptr, handler<finished>, std::string, permits_change, std::int64_t permits
 );
 void semaphore_release_existing(
-    core_ptr, asio::any_completion_handler<answered_bool>, std::string, std::int64_t permits
+    core_ptr, handler<answered_bool>, std::string, std::int64_t permits
 );
-void semaphore_drain(core_ptr, asio::any_completion_handler<answered_count>, std::string);
-void read_counter(core_ptr, asio::any_completion_handler<answered_count>, std::string);
+void semaphore_drain(core_ptr, handler<answered_count>, std::string);
+void read_counter(core_ptr, handler<answered_count>, std::string);
 
 }  // namespace detail
 
@@ -147,11 +143,12 @@ public:
     ///     `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the request may still take effect.
-    template <class Life = detail::lifetime, class Token = boost::asio::deferred_t>
+    template <class Life = detail::lifetime, class Token = detail::default_token>
         requires detail::call_for<Life, Token, detail::lifetime, detail::answered_bool>
     auto try_set_permits(std::int64_t permits, Life&& life = {}, Token&& token = {}) const
     {
         return detail::initiate_call<detail::answered_bool, detail::lifetime>(
+            "try_set_permits",
             core_,
             &detail::semaphore_set,
             std::forward<Life>(life),
@@ -189,11 +186,12 @@ public:
     ///   if the server still grants the permits, they go to the next waiter that wants as many, or
     ///   the client gives them back in the background (`scripts/semaphore_undo.lua`), and repeats
     ///   that until the server has answered.
-    template <class Permits = detail::number_of_permits, class Token = boost::asio::deferred_t>
+    template <class Permits = detail::number_of_permits, class Token = detail::default_token>
         requires detail::call_for<Permits, Token, detail::number_of_permits, detail::finished>
     auto acquire(Permits&& permits = {}, Token&& token = {}) const
     {
         return detail::initiate_call<detail::finished, detail::number_of_permits>(
+            "acquire",
             core_,
             &detail::semaphore_acquire,
             std::forward<Permits>(permits),
@@ -214,11 +212,12 @@ public:
     ///   `config::timeout`.
     /// \par Cancellation
     ///   As `acquire`.
-    template <class Permits = detail::number_of_permits, class Token = boost::asio::deferred_t>
+    template <class Permits = detail::number_of_permits, class Token = detail::default_token>
         requires detail::call_for<Permits, Token, detail::number_of_permits, detail::answered_bool>
     auto try_acquire(Permits&& permits = {}, Token&& token = {}) const
     {
         return detail::initiate_call<detail::answered_bool, detail::number_of_permits>(
+            "try_acquire",
             core_,
             &detail::semaphore_try_acquire_for,
             std::forward<Permits>(permits),
@@ -247,13 +246,14 @@ public:
         class Rep,
         class Period,
         class Permits = detail::number_of_permits,
-        class Token = boost::asio::deferred_t>
+        class Token = detail::default_token>
         requires detail::call_for<Permits, Token, detail::number_of_permits, detail::answered_bool>
     auto try_acquire_for(
         std::chrono::duration<Rep, Period> wait, Permits&& permits = {}, Token&& token = {}
     ) const
     {
         return detail::initiate_call<detail::answered_bool, detail::number_of_permits>(
+            "try_acquire_for",
             core_,
             &detail::semaphore_try_acquire_for,
             std::forward<Permits>(permits),
@@ -284,12 +284,13 @@ public:
     ///   the client stops.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the release goes on.
-    template <class Permits = detail::number_of_permits, class Token = boost::asio::deferred_t>
+    template <class Permits = detail::number_of_permits, class Token = detail::default_token>
         requires detail::call_for<Permits, Token, detail::number_of_permits, detail::finished>
     auto release(Permits&& permits = {}, Token&& token = {}) const
     {
         using how = detail::permits_change;
         return detail::initiate_call<detail::finished, detail::number_of_permits>(
+            "release",
             core_,
             &detail::semaphore_change,
             std::forward<Permits>(permits),
@@ -311,11 +312,16 @@ public:
     ///   As `release`, and `error::invalid_argument` for a number below 1.
     /// \par Cancellation
     ///   As `release`.
-    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_bool> Token = detail::default_token>
     auto release_if_exists(std::int64_t permits, Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
-            core_, &detail::semaphore_release_existing, std::forward<Token>(token), name_, permits
+            "release_if_exists",
+            core_,
+            &detail::semaphore_release_existing,
+            std::forward<Token>(token),
+            name_,
+            permits
         );
     }
 
@@ -327,10 +333,11 @@ public:
     ///   As `release` without a limit, which is the same with a positive number.
     /// \par Errors
     ///   As `release`; the number may be from -(2^31-1) to 2^31-1.
-    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::finished> Token = detail::default_token>
     auto add_permits(std::int64_t permits, Token&& token = {}) const
     {
         return detail::initiate<detail::finished>(
+            "add_permits",
             core_,
             &detail::semaphore_change,
             std::forward<Token>(token),
@@ -350,11 +357,11 @@ public:
     ///   `void(error_code, std::int64_t)`
     /// \par Errors and cancellation
     ///   As `try_set_permits`, and `error::wrong_type`.
-    template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_count> Token = detail::default_token>
     auto drain(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_count>(
-            core_, &detail::semaphore_drain, std::forward<Token>(token), name_
+            "drain", core_, &detail::semaphore_drain, std::forward<Token>(token), name_
         );
     }
 
@@ -371,11 +378,11 @@ public:
     ///   `client`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait.
-    template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::answered_count> Token = detail::default_token>
     auto available(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_count>(
-            core_, &detail::read_counter, std::forward<Token>(token), name_
+            "available", core_, &detail::read_counter, std::forward<Token>(token), name_
         );
     }
 

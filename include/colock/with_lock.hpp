@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include <colock/diagnostics.hpp>
 #include <colock/error.hpp>
 #include <colock/hold.hpp>
 #include <colock/options.hpp>
@@ -39,15 +40,18 @@ asio::awaitable<void> expect_held(basic_hold& held, std::string doing);
 /// Whether a loss that only the release finds is thrown. It is in the log in any case.
 enum class late_loss : char { thrown, logged };
 
+/// The error of a release, and its text.
+struct release_answer {
+    error_code ec{};
+    diagnostics said{};
+};
+
 /// Releases the hold. Throws `error::lost` if the server no longer had the lock while the hold was
 /// valid, and that is to be thrown. Another failure goes to the log; the lock is then free when its
-/// lease ends. `answer` gets the error of the release.
+/// lease ends. `answer` gets the error of the release, and its text.
 asio::awaitable<void> release_after_work(
-    basic_hold& held, std::string doing, late_loss, error_code* answer = nullptr
+    basic_hold& held, std::string doing, late_loss, release_answer* answer = nullptr
 );
-
-/// Throws the error, if it is one, with the name of what could not be acquired.
-void throw_if(error_code ec, char const* doing, std::string const& name);
 
 /// The result of work that is called with `Held&` or with nothing. No work: a plain sentence.
 template <class Work, class Held>
@@ -184,8 +188,7 @@ boost::asio::awaitable<detail::result_under<Lock, Work>> with_lock(
     Lock lock, acquire_options options, Work work
 )
 {
-    auto [ec, held] = co_await lock.acquire(options, boost::asio::as_tuple(boost::asio::deferred));
-    detail::throw_if(ec, "with_lock ", lock.name());
+    auto held = co_await lock.acquire(options);
     co_return co_await detail::run_and_release(held, work, "with_lock " + lock.name());
 }
 
@@ -212,9 +215,7 @@ with_lock_for(
     Lock lock, std::chrono::duration<Rep, Period> wait, acquire_options options, Work work
 )
 {
-    auto asked = lock.try_acquire_for(wait, options, boost::asio::as_tuple(boost::asio::deferred));
-    auto [ec, held] = co_await std::move(asked);
-    detail::throw_if(ec, "with_lock_for ", lock.name());
+    auto held = co_await lock.try_acquire_for(wait, options);
     using result = detail::if_run<detail::result_under<Lock, Work>>;
     if (!held)
         co_return result{};

@@ -29,7 +29,9 @@ struct guard_access;
 owed_ptr owe_permits(core_ptr, std::string name, std::int64_t permits);
 std::int64_t count_owed(owed_ptr const&) noexcept;
 core_ptr core_of(owed_ptr const&) noexcept;
-void give_owed_back(core_ptr, asio::any_completion_handler<finished>, owed_ptr);
+short_name name_of_owed(owed_ptr const&) noexcept;
+short_name name_of(owed_ptr const& owed, auto const&...) noexcept { return name_of_owed(owed); }
+void give_owed_back(core_ptr, handler<finished>, owed_ptr);
 void give_owed_back(owed_ptr const&) noexcept;
 void owe(owed_ptr const&, std::int64_t permits) noexcept;
 
@@ -92,15 +94,13 @@ public:
     ///   `void(error_code)`
     /// \par Effects, errors and cancellation
     ///   As `semaphore::release`. If the guard is empty: success, and nothing is sent.
-    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    template <detail::token_for<detail::finished> Token = detail::default_token>
     auto release(Token&& token = {})
     {
-        using entry = void (*)(
-            detail::core_ptr,
-            boost::asio::any_completion_handler<detail::finished>,
-            detail::owed_ptr
-        );
+        using entry =
+            void (*)(detail::core_ptr, detail::handler<detail::finished>, detail::owed_ptr);
         return detail::initiate<detail::finished>(
+            "release",
             detail::core_of(owed_),
             static_cast<entry>(&detail::give_owed_back),
             std::forward<Token>(token),
@@ -173,8 +173,7 @@ boost::asio::awaitable<detail::work_result<Work, permit_guard>> with_permits(
 )
 {
     permit_guard taken{of, 0};  // closing waits for it from here on
-    auto const [ec] = co_await of.acquire(permits, boost::asio::as_tuple(boost::asio::deferred));
-    detail::throw_if(ec, "with_permits ", of.name());
+    co_await of.acquire(permits);
     detail::guard_access::owe(taken, permits);
     co_return co_await detail::run_with_permits(std::move(taken), std::move(work));
 }
@@ -192,9 +191,7 @@ with_permits_for(
 )
 {
     permit_guard taken{of, 0};  // closing waits for it from here on
-    auto asked = of.try_acquire_for(wait, permits, boost::asio::as_tuple(boost::asio::deferred));
-    auto const [ec, is_taken] = co_await std::move(asked);
-    detail::throw_if(ec, "with_permits_for ", of.name());
+    bool const is_taken = co_await of.try_acquire_for(wait, permits);
     using result = detail::if_run<detail::work_result<Work, permit_guard>>;
     if (!is_taken)
         co_return result{};

@@ -3,7 +3,7 @@
 #include "base/completion_turn.hpp"
 #include "base/error_place.hpp"
 #include "base/timer.hpp"
-#include <colock/error.hpp>
+#include <colock/detail/failure.hpp>
 
 #include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/any_completion_handler.hpp>
@@ -59,7 +59,7 @@ private:
 template <class... Values>
 class completion {
 public:
-    using handler_type = asio::any_completion_handler<void(error_code, Values...)>;
+    using handler_type = asio::any_completion_handler<void(detail::failure, Values...)>;
 
     completion() = default;
 
@@ -72,16 +72,19 @@ public:
     explicit operator bool() const noexcept { return static_cast<bool>(handler_); }
 
     /// Call it once; afterwards this is empty.
-    void operator()(error_code ec, Values... values)
+    void operator()(detail::failure why, Values... values)
     {
         completion_turn::complete(
             std::move(fallback_),
             [to = std::exchange(caller_, {}),
              handler = std::exchange(handler_, nullptr),
-             ec = without_place(ec),
+             why = without_place(std::move(why)),
              ... values = std::move(values)]() mutable {
-                to.execute([handler = std::move(handler), ec, ... values = std::move(values)](
-                           ) mutable { std::move(handler)(ec, std::move(values)...); });
+                to.execute([handler = std::move(handler),
+                            why = std::move(why),
+                            ... values = std::move(values)]() mutable {
+                    std::move(handler)(std::move(why), std::move(values)...);
+                });
             }
         );
     }

@@ -1,13 +1,15 @@
 #pragma once
 
-#include <colock/error.hpp>
+#include <colock/detail/failure.hpp>
 
 namespace colock {
 
 /// The error without the place in Asio's source where it arose, which `what()` would print.
-inline error_code without_place(error_code ec) noexcept
+inline detail::failure without_place(detail::failure why) noexcept
 {
-    return ec.has_location() ? error_code{ec.value(), ec.category()} : ec;
+    if (why.has_location())
+        static_cast<error_code&>(why) = {why.value(), why.category()};
+    return why;
 }
 
 }  // namespace colock

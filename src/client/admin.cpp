@@ -29,12 +29,12 @@ lock_kind kind_of(admin::release_as how) noexcept
     return lock_kind::plain;
 }
 
-error_code read_was_held(answer const& got, bool& was_held)
+failure read_was_held(answer const& got, bool& was_held)
 {
     using kind = decide::release_answer::kind;
     auto const said = decide::read_release(got.value).what;
     was_held = said == kind::released;
-    return said == kind::malformed ? error_code{error::bad_reply} : error_code{};
+    return said == kind::malformed ? failure{error::bad_reply} : failure{};
 }
 
 }  // namespace
@@ -46,12 +46,12 @@ void send_raw_command(
     std::vector<std::string> words
 )
 {
-    auto const wrong = words.empty() ? error_code{error::invalid_argument} : error_code{};
+    auto const wrong = words.empty() ? failure{error::invalid_argument} : failure{};
     auto read = [inside](answer const& got, decide::reply& into) {
         into = got.value;
         if (into.what == decide::reply::kind::error)
             into.text = redacted(into.text, inside->settings());
-        return error_code{};
+        return failure{};
     };
     query<decide::reply>::start(
         inside,

@@ -76,8 +76,8 @@ private:
         return {};
     }
     void on_up() override { over_.cancel(); }
-    void on_down(error_code) override { over_.cancel(); }
-    void on_failed(error_code) override { over_.cancel(); }
+    void on_down(failure) override { over_.cancel(); }
+    void on_failed(failure) override { over_.cancel(); }
 
     config settings_;
     std::vector<std::vector<std::string>> questions_;

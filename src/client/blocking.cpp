@@ -52,17 +52,10 @@ bool is_served_here(asio::any_io_executor const& any) noexcept
         (strand && is_served_here(strand->get_inner_executor()));
 }
 
-void throw_if_failed(error_code ec, std::string const& doing)
+[[noreturn]] void throw_error(error ec, std::string const& doing)
 {
-    if (ec)
-        throw boost::system::system_error{ec, doing};
-}
-
-/// Waits for the operation, and gives its error in place of an exception.
-template <class... Values, class Begin>
-std::pair<error_code, std::tuple<Values...>> wait_for(Begin begin)
-{
-    return detail::wait_for<error_code, Values...>(std::move(begin));
+    colock::detail::call_about const about{"", colock::detail::short_name{doing}};
+    throw error_with_diagnostics{ec, text_of({ec}, about)};
 }
 
 }  // namespace
@@ -70,7 +63,7 @@ std::pair<error_code, std::tuple<Values...>> wait_for(Begin begin)
 void detail::expect_other_thread(asio::any_io_executor const& by)
 {
     if (is_served_here(by))
-        throw boost::system::system_error{error::would_deadlock, "wait"};
+        throw_error(error::would_deadlock, "wait");
 }
 
 // ---- The client --------------------------------------------------------------------------------
@@ -91,17 +84,19 @@ client::client(colock::client& shared) : used_{&shared} {}
 
 client::~client()
 {
-    if (own_ && !is_served_here(used_->get_executor()))
-        wait_for<>([this](auto handler) { used_->close(std::move(handler)); });
+    if (!own_ || is_served_here(used_->get_executor()))
+        return;
+    try {
+        used_->close(wait);
+    } catch (std::exception const&) {  // the log has it
+    }
 }
 
 void client::close()
 {
     if (is_served_here(used_->get_executor()))
-        throw_if_failed(error::would_deadlock, "close");
-    throw_if_failed(
-        wait_for<>([this](auto handler) { used_->close(std::move(handler)); }).first, "close"
-    );
+        throw_error(error::would_deadlock, "close");
+    used_->close(wait);
 }
 
 // ---- The mutex ---------------------------------------------------------------------------------
@@ -110,11 +105,8 @@ void mutex::lock()
 {
     expect_other_thread("lock ");
     if (has_it())
-        throw_if_failed(error::would_deadlock, "lock " + name());
-    auto [ec, got] =
-        wait_for<hold>([this](auto handler) { of_.acquire(options_, std::move(handler)); });
-    throw_if_failed(ec, "lock " + name());
-    keep(std::move(std::get<0>(got)));
+        throw_error(error::would_deadlock, "lock " + name());
+    keep(of_.acquire(options_, wait));
 }
 
 bool mutex::try_lock() { return try_lock_within(std::chrono::milliseconds{0}); }
@@ -124,11 +116,7 @@ bool mutex::try_lock_within(std::chrono::milliseconds longest)
     expect_other_thread("try_lock ");
     if (has_it())
         return false;
-    auto [ec, got] = wait_for<if_acquired<hold>>([&](auto handler) {
-        of_.try_acquire_for(longest, options_, std::move(handler));
-    });
-    throw_if_failed(ec, "try_lock " + name());
-    auto& taken = std::get<0>(got);
+    auto taken = of_.try_acquire_for(longest, options_, wait);
     if (!taken)
         return false;
     keep(std::move(*taken));
@@ -141,8 +129,8 @@ void mutex::unlock() noexcept
     if (is_served_here(executor_))
         return;
     try {
-        wait_for<>([&](auto handler) { mine.release(std::move(handler)); });
-    } catch (std::exception const&) {  // no memory: the hold's destructor releases
+        mine.release(wait);
+    } catch (std::exception const&) {  // the log has it; without memory the destructor releases
     }
 }
 
@@ -150,10 +138,9 @@ void mutex::release()
 {
     expect_other_thread("release ");
     hold mine = take_out();
-    throw_if_failed(
-        wait_for<>([&](auto handler) { mine.release(std::move(handler)); }).first,
-        "release " + name()
-    );
+    if (!colock::detail::state_of(mine))
+        throw_error(error::not_held, "release " + name());
+    mine.release(wait);
 }
 
 hold const& mutex::held() const
@@ -170,7 +157,7 @@ bool mutex::has_it() const { return static_cast<bool>(held()); }
 void mutex::expect_other_thread(char const* doing) const
 {
     if (is_served_here(executor_))
-        throw_if_failed(error::would_deadlock, doing + name());
+        throw_error(error::would_deadlock, doing + name());
 }
 
 void mutex::keep(hold taken)

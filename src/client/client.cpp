@@ -35,6 +35,11 @@ asio::any_io_executor executor_of(core_ptr const& inside) noexcept
     return inside ? inside->executor() : asio::any_io_executor{asio::system_executor{}};
 }
 
+std::shared_ptr<std::string const> server_of(core_ptr const& inside) noexcept
+{
+    return inside ? inside->server() : nullptr;
+}
+
 void client_run(core_ptr inside, completion<>::handler_type handler)
 {
     auto const run = std::make_shared<client_operation>(inside, [](client_operation& self) {
@@ -68,7 +73,7 @@ void client_ping(core_ptr inside, completion<microseconds>::handler_type handler
         {&ping_command, {std::string{}}, {}},
         [](answer const& got, microseconds& taken) {
             taken = std::chrono::duration_cast<microseconds>(clock::now() - got.sent);
-            return error_code{};
+            return failure{};
         }
     );
 }

@@ -22,7 +22,7 @@ void client_state::cancel_run(std::shared_ptr<operation> const& who)
     stop();
 }
 
-void client_state::end_run(error_code ec)
+void client_state::end_run(failure ec)
 {
     runner_.reset();
     if (running_)
@@ -60,7 +60,7 @@ void client_state::close(std::shared_ptr<operation> who, completion<> done)
             count.owed_copies != 0 || count.guards != 0 || life_.activities != 0;
         life_.now = phase::closing;
         stop();
-        return done(held ? error_code{error::unavailable} : error_code{});
+        return done(held ? failure{error::unavailable} : failure{});
     }
     life_.unreleased = false;
     life_.now = phase::closing;
@@ -86,7 +86,7 @@ void client_state::finish_closing_if_done()
     // client that was refused may have to leave a wait list.
     bool const is_quiet = life_.activities == 0 && states_.is_empty() && count.guards == 0;
     if (closer_ && !is_stopped() && holds_.is_empty() && is_quiet)
-        finish_closing(life_.unreleased ? error_code{error::unavailable} : error_code{});
+        finish_closing(life_.unreleased ? failure{error::unavailable} : failure{});
 }
 
 std::string client_state::what_is_owed() const
@@ -98,7 +98,7 @@ std::string client_state::what_is_owed() const
         "; what they give back may be held until its lease ends";
 }
 
-void client_state::finish_closing(error_code ec)
+void client_state::finish_closing(failure ec)
 {
     if (!std::exchange(closer_, nullptr))
         return;

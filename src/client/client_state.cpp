@@ -66,7 +66,7 @@ core_ptr client_state::make(
 
 // ---- The start ---------------------------------------------------------------------------------
 
-error_code client_state::check_settings()
+failure client_state::check_settings()
 {
     auto const* const complaint = decide::validate(settings());
     if (!complaint)
@@ -75,12 +75,12 @@ error_code client_state::check_settings()
     return error::invalid_argument;
 }
 
-error_code client_state::start()
+failure client_state::start()
 {
     assert(process_ == process_id() && "a colock::client must not be used in a forked child");
-    if (auto const ec = check_settings())
+    if (auto ec = check_settings())
         return ec;
-    if (auto const ec = transport().prepare())
+    if (auto ec = transport().prepare())
         return ec;
     life_.now = phase::running;
     faults().catch_up();  // what was left out before has no alarm
@@ -94,7 +94,7 @@ error_code client_state::start()
     return {};
 }
 
-error_code client_state::enter()
+failure client_state::enter()
 {
     was_wanted_ = true;
     if (life_.now == phase::running)

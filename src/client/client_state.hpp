@@ -50,7 +50,7 @@ public:
     /// as after `stop()`, and it never runs again.
     void retire();
 
-    error_code enter() override;
+    failure enter() override;
     void on_less() override;
     void shut_down() noexcept override;
 
@@ -76,8 +76,8 @@ private:
     void tell_up(std::size_t link, std::uint64_t epoch);
     void tell_down(std::size_t link, error_code why);
     std::size_t number_of(unsigned pubsub) const noexcept;
-    error_code check_settings();
-    error_code start();
+    failure check_settings();
+    failure start();
     void look_if_idle();
     bool is_idle() const noexcept;
     void part();
@@ -86,14 +86,14 @@ private:
     void end_flush_if_done();
     void give_up_flush();
     std::string what_is_owed() const;
-    void end_run(error_code);
+    void end_run(failure);
     void finish_closing_if_done();
-    void finish_closing(error_code);
+    void finish_closing(failure);
 
     int process_;
     std::atomic<bool> is_context_gone_ = false;
 
-    error_code failure_{};      ///< why the last operation could not start the client
+    failure failure_{};         ///< why the last operation could not start the client
     time_point start_again_{};  ///< not before
     bool was_wanted_ = false;   ///< since the last check whether the client is idle
 

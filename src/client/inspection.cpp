@@ -28,10 +28,7 @@ public:
     inspection(core_ptr c, std::string k) : inside_{std::move(c)}, key_{std::move(k)} {}
 
     static void start(
-        core_ptr inside,
-        completion<lock_info>::handler_type handler,
-        error_code wrong,
-        std::string key
+        core_ptr inside, completion<lock_info>::handler_type handler, failure wrong, std::string key
     )
     {
         auto const self = std::make_shared<inspection>(std::move(inside), std::move(key));
@@ -63,7 +60,7 @@ private:
                 inside_,
                 asio::bind_executor(
                     inside_->strand(),
-                    [self = shared(), i, then](error_code ec, reply got) {
+                    [self = shared(), i, then](failure ec, reply got) {
                         self->on_answer(i, ec, std::move(got), then);
                     }
                 ),
@@ -72,7 +69,7 @@ private:
             );
     }
 
-    void on_answer(std::size_t i, error_code ec, reply got, step_done then)
+    void on_answer(std::size_t i, failure ec, reply got, step_done then)
     {
         if (!done_)
             return;
@@ -100,7 +97,7 @@ private:
         complete({});
     }
 
-    void complete(error_code ec)
+    void complete(failure ec)
     {
         auto const life = shared_from_this();
         limit_.clear();
@@ -125,9 +122,7 @@ private:
 
 }  // namespace
 
-void client_inspect(
-    core_ptr inside, asio::any_completion_handler<inspected> handler, std::string name
-)
+void client_inspect(core_ptr inside, handler<inspected> handler, std::string name)
 {
     auto const wrong = check_name(*inside, name);
     auto key = inside->key_of(std::move(name));

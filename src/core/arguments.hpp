@@ -15,23 +15,23 @@ namespace colock {
 inline namespace v0_3 {
 namespace detail {
 
-inline error_code valid_if(bool good) noexcept
+inline failure valid_if(bool good) noexcept
 {
-    return good ? error_code{} : error_code{error::invalid_argument};
+    return good ? failure{} : failure{error::invalid_argument};
 }
 
 /// In a cluster all keys and channels of a name have to be in its slot.
-inline error_code check_name(core const& inside, std::string const& name) noexcept
+inline failure check_name(core const& inside, std::string const& name) noexcept
 {
     auto const& settings = inside.settings();
     if (name.empty() || name.size() > decide::longest_name)
         return error::invalid_argument;
     return settings.topology == topology::cluster && !decide::keeps_slot(settings.key_prefix, name)
         ? error::no_hash_tag
-        : error_code{};
+        : failure{};
 }
 
-inline error_code check_lease(acquire_options const& options) noexcept
+inline failure check_lease(acquire_options const& options) noexcept
 {
     auto const least = options.renew ? decide::shortest_renewed_lease : decide::shortest_lease;
     return valid_if(
@@ -41,7 +41,7 @@ inline error_code check_lease(acquire_options const& options) noexcept
 
 /// Whether the lock can stay taken for `at_least`: a lease that is not renewed has to last that
 /// long.
-inline error_code check_at_least(acquire_options const& options) noexcept
+inline failure check_at_least(acquire_options const& options) noexcept
 {
     auto const time = options.at_least;
     bool const lasts = !options.lease || options.renew || *options.lease >= time;
@@ -52,7 +52,7 @@ inline error_code check_at_least(acquire_options const& options) noexcept
 }
 
 /// The copies that the options ask for.
-inline error_code check_copies(acquire_options const& options) noexcept
+inline failure check_copies(acquire_options const& options) noexcept
 {
     auto const number = options.sync_replicas;
     constexpr int most = decide::copies::most_replicas;
@@ -70,23 +70,21 @@ inline milliseconds wait_until(time_point until) noexcept
     return until <= now ? milliseconds{0} : std::chrono::ceil<milliseconds>(until - now);
 }
 
-inline error_code check(
-    core const& inside, lock_id const& id, acquire_options const& options
-) noexcept
+inline failure check(core const& inside, lock_id const& id, acquire_options const& options) noexcept
 {
     auto const& [initial, max, factor] = id.waits;
     bool const can_pause =
         initial >= milliseconds{1} && max >= initial && factor >= 1 && max <= decide::longest_lease;
-    if (auto const ec = check_lease(options))
+    if (auto ec = check_lease(options))
         return ec;
-    if (auto const ec = check_at_least(options))
+    if (auto ec = check_at_least(options))
         return ec;
-    if (auto const ec = check_copies(options))
+    if (auto ec = check_copies(options))
         return ec;
-    return can_pause ? check_name(inside, id.name) : error_code{error::invalid_argument};
+    return can_pause ? check_name(inside, id.name) : failure{error::invalid_argument};
 }
 
-inline error_code check(lock_group const& of, acquire_options const& options) noexcept
+inline failure check(lock_group const& of, acquire_options const& options) noexcept
 {
     auto const limit = of.server_limit.value_or(milliseconds{1});
     if (of.parts.empty() || limit <= milliseconds{0} || limit > decide::longest_lease)
@@ -94,7 +92,7 @@ inline error_code check(lock_group const& of, acquire_options const& options) no
     if (!options.re_entrant || options.at_least != milliseconds{0})
         return error::invalid_argument;
     for (auto const& part : of.parts)
-        if (auto const ec = check(*part.where, part.id, options))
+        if (auto ec = check(*part.where, part.id, options))
             return ec;
     return {};
 }

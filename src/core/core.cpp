@@ -1,6 +1,7 @@
 #include "core/core.hpp"
 #include "core/event_log.hpp"
 #include "redis/link_settings.hpp"
+#include <colock/printable.hpp>
 
 #include <boost/uuid/random_generator.hpp>
 #include <boost/uuid/uuid_io.hpp>
@@ -45,7 +46,7 @@ core::core(asio::any_io_executor executor, config settings, identity drawn, part
     , strand_{asio::make_strand(executor_)}
     , alarms_{strand_}
     , settings_{std::move(settings)}
-    , uuid_{std::move(drawn.uuid)}
+    , names_{std::move(drawn.uuid), std::make_shared<std::string const>(printable(describe_servers(settings_)))}
     , random_{drawn.seed}
     , parts_{made}
 {}
@@ -91,13 +92,12 @@ void core::ask_copies(step& s, decide::copies const& wants, milliseconds lease) 
 }
 
 // close() reports that a stopping client can't confirm all releases.
-void core::note_unreleased(std::string_view what, error_code why) noexcept
+void core::note_unreleased(std::string_view what, failure why) noexcept
 {
     life_.unreleased = true;
     if (why != error::closed)
         log(log_level::warning, {"unreleased", {}, paced_log::of_locks}, [&] {
-            return "release " + std::string{what} +
-                ": not confirmed by the server: " + why.message();
+            return "release " + std::string{what} + ": not confirmed by the server: " + why.text();
         });
 }
 

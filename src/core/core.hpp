@@ -57,6 +57,9 @@ public:
     asio::any_io_executor const& executor() const noexcept { return executor_; }
     config const& settings() const noexcept { return settings_; }
 
+    /// The server as errors name it.
+    std::shared_ptr<std::string const> const& server() const noexcept { return names_.server; }
+
     /// Tells the observer, and the log where a line is due.
     void tell(client_event const&) noexcept;
 
@@ -75,7 +78,7 @@ public:
 
     /// Call it before an operation uses the server: it opens the connections if nothing has yet.
     /// Returns the error for the caller, or none.
-    virtual error_code enter() = 0;
+    virtual failure enter() = 0;
 
     /// The client sends nothing until `run()` is called again, if ever.
     bool is_stopped() const noexcept
@@ -93,10 +96,10 @@ public:
     bool is_closing() const noexcept { return life_.now == phase::closing; }
 
     /// The error if the client refuses new work, or none.
-    error_code refusal() const noexcept
+    failure refusal() const noexcept
     {
         bool const refuses = life_.now == phase::closing || life_.now == phase::closed;
-        return refuses ? error_code{error::closed} : error_code{};
+        return refuses ? failure{error::closed} : failure{};
     }
 
     /// Otherwise a walk over all keys would find nobody who waits.
@@ -174,9 +177,9 @@ public:
 
     /// The client has given up releasing `what`. Closing then reports that, and the log may be the
     /// only other report.
-    void note_unreleased(std::string_view what, error_code why) noexcept;
+    void note_unreleased(std::string_view what, failure why) noexcept;
 
-    std::string const& uuid() const noexcept { return uuid_; }
+    std::string const& uuid() const noexcept { return names_.client; }
     std::uint64_t next_number() noexcept { return ++last_number_; }
 
     /// The number of a new acquire in the order of arrival.
@@ -187,7 +190,7 @@ public:
     template <class String>
     void write_field(String& to, std::uint64_t number) const
     {
-        to += uuid_;
+        to += names_.client;
         to += ':';
         decide::write_number(to, number);
     }
@@ -195,7 +198,7 @@ public:
     String field(std::uint64_t number, std::string_view end = {}) const
     {
         String text;
-        text.reserve(uuid_.size() + 1 + 20 + end.size());
+        text.reserve(names_.client.size() + 1 + 20 + end.size());
         write_field(text, number);
         text += end;
         return text;
@@ -312,6 +315,11 @@ private:
     }
     void wake_log(time_point at);
 
+    struct names {
+        std::string client;                         ///< its UUID
+        std::shared_ptr<std::string const> server;  ///< for people
+    };
+
     asio::any_io_executor executor_;
     strand_type strand_;
 
@@ -322,7 +330,7 @@ protected:
 
 private:
     config settings_;
-    std::string uuid_;
+    names names_;
     std::mt19937_64 random_;
     std::uint64_t last_number_ = 0;
     std::uint64_t last_arrival_ = 0;

@@ -134,7 +134,7 @@ void keyed_state_registry::tell(presence& to) const
     }
 }
 
-void keyed_state_registry::end_waiters(error_code why)
+void keyed_state_registry::end_waiters(failure why)
 {
     for (auto const& each : all())
         each->end_waiters(why);

@@ -95,7 +95,7 @@ public:
     virtual void tell(presence&) const {}
 
     /// Refuses new calls from now on.
-    virtual void end_waiters(error_code) {}
+    virtual void end_waiters(failure) {}
 
     /// The client closes, or rests: drops what it only remembers.
     virtual void forget() {}
@@ -161,7 +161,7 @@ public:
     void on_reached(slot_filter const&);
     void on_mailbox(slot_filter const&);
     void tell(presence&) const;
-    void end_waiters(error_code why);
+    void end_waiters(failure why);
     void forget();
     void release_all();
     void destroy_pending() noexcept;

@@ -18,11 +18,11 @@ namespace colock {
 
 /// Reads a number.
 template <class Number>
-error_code read_number(answer const& got, Number& number) noexcept
+failure read_number(answer const& got, Number& number) noexcept
 {
     number = static_cast<Number>(got.value.number);
     bool const is_number = got.value.what == decide::reply::kind::integer;
-    return is_number ? error_code{} : error_code{error::bad_reply};
+    return is_number ? failure{} : failure{error::bad_reply};
 }
 
 /// A query to the server: one script, one answer, within `config::timeout`. Read-only scripts are
@@ -31,14 +31,14 @@ template <class Value>
 class query final : public operation {
 public:
     /// Reads the reply, or says what is wrong with it.
-    using reader = std::function<error_code(answer const&, Value&)>;
+    using reader = std::function<failure(answer const&, Value&)>;
     using handler_type = typename completion<Value>::handler_type;
 
     /// Called in the initiating function.
     static void start(
         core_ptr inside,
         handler_type handler,
-        error_code wrong,
+        failure wrong,
         script_call::request about,
         reader read
     )
@@ -63,7 +63,7 @@ public:
         , read_{std::move(read)}
         , limit_{[this] {
             auto const why = inside_->transport().down_reason(slot_);
-            complete(why ? why : error_code{error::unavailable}, {});
+            complete(why ? why : failure{error::unavailable}, {});
         }}
     {}
 
@@ -101,11 +101,11 @@ private:
         if (got.what != answer::kind::replied)
             return complete(why_unanswered(got, inside_->is_stopped()), {});
         Value value{};
-        auto const ec = inside_->is_stopped() ? error_code{error::closed} : read_(got, value);
+        auto const ec = inside_->is_stopped() ? failure{error::closed} : read_(got, value);
         complete(ec ? ec : got.unsynced, std::move(value));
     }
 
-    void complete(error_code ec, Value value)
+    void complete(failure ec, Value value)
     {
         auto const life = shared_from_this();
         limit_.clear();

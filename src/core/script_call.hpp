@@ -42,11 +42,11 @@ inline bool is_unsent(answer const& got) noexcept
 }
 
 /// Why there is no reply.
-inline error_code why_unanswered(answer const& got, bool stopped) noexcept
+inline failure why_unanswered(answer const& got, bool stopped) noexcept
 {
     if (stopped)
         return error::closed;
-    return got.ec ? got.ec : error_code{error::unavailable};
+    return got.ec ? got.ec : failure{error::unavailable};
 }
 
 }  // namespace colock

@@ -54,10 +54,7 @@ public:
 }  // namespace
 
 void latch_set(
-    core_ptr inside,
-    asio::any_completion_handler<answered_bool> handler,
-    std::string name,
-    std::int64_t count
+    core_ptr inside, handler<answered_bool> handler, std::string name, std::int64_t count
 )
 {
     constexpr std::int64_t most = std::int64_t{1} << 53U;  // the limit of Lua's exact integers
@@ -70,9 +67,7 @@ void latch_set(
     );
 }
 
-void latch_count_down(
-    core_ptr inside, asio::any_completion_handler<finished> handler, std::string name
-)
+void latch_count_down(core_ptr inside, handler<finished> handler, std::string name)
 {
     auto const wrong = check_name(*inside, name);
     start_update(
@@ -83,9 +78,7 @@ void latch_count_down(
     );
 }
 
-void latch_remove(
-    core_ptr inside, asio::any_completion_handler<answered_bool> handler, std::string name
-)
+void latch_remove(core_ptr inside, handler<answered_bool> handler, std::string name)
 {
     auto const wrong = check_name(*inside, name);
     start_update(
@@ -96,7 +89,7 @@ void latch_remove(
     );
 }
 
-void latch_wait(core_ptr inside, asio::any_completion_handler<finished> handler, std::string name)
+void latch_wait(core_ptr inside, handler<finished> handler, std::string name)
 {
     auto const wrong = check_name(*inside, name);
     auto const who =
@@ -105,10 +98,7 @@ void latch_wait(core_ptr inside, asio::any_completion_handler<finished> handler,
 }
 
 void latch_wait_for(
-    core_ptr inside,
-    asio::any_completion_handler<answered_bool> handler,
-    std::string name,
-    milliseconds wait
+    core_ptr inside, handler<answered_bool> handler, std::string name, milliseconds wait
 )
 {
     auto const wrong = check_name(*inside, name);

@@ -60,13 +60,11 @@ private:
 namespace {
 
 /// The permits came from a semaphore, so one that is gone in the meantime is not made again.
-void give_back(
-    owed_permits& from, std::int64_t permits, asio::any_completion_handler<finished> handler
-)
+void give_back(owed_permits& from, std::int64_t permits, handler<finished> handler)
 {
     auto const executor = asio::get_associated_executor(handler, from.inside->executor());
     auto const slot = asio::get_associated_cancellation_slot(handler);
-    auto told = [to = std::move(handler)](error_code ec, bool) mutable { std::move(to)(ec); };
+    auto told = [to = std::move(handler)](failure ec, bool) mutable { std::move(to)(ec); };
     semaphore_release_existing(
         from.inside,
         asio::bind_cancellation_slot(slot, asio::bind_executor(executor, std::move(told))),
@@ -77,6 +75,11 @@ void give_back(
 }
 
 }  // namespace
+
+short_name name_of_owed(owed_ptr const& owed) noexcept
+{
+    return owed ? short_name{owed->name} : short_name{};
+}
 
 owed_ptr owe_permits(core_ptr inside, std::string name, std::int64_t permits)
 {
@@ -90,15 +93,15 @@ void owe(owed_ptr const& owed, std::int64_t permits) noexcept { owed->owe(permit
 core_ptr core_of(owed_ptr const& owed) noexcept { return owed ? owed->inside : nullptr; }
 
 // The operation takes the debt when it begins. One that never begins leaves it with the guard.
-void give_owed_back(core_ptr inside, asio::any_completion_handler<finished> handler, owed_ptr owed)
+void give_owed_back(core_ptr inside, handler<finished> handler, owed_ptr owed)
 {
     auto const permits = owed ? owed->take() : 0;
     if (permits != 0)
         return give_back(*owed, permits, std::move(handler));
     if (inside)
-        completion<>{std::move(handler), inside->executor()}(error_code{});
+        completion<>{std::move(handler), inside->executor()}(failure{});
     else
-        completion<>{std::move(handler), asio::system_executor{}}(error_code{});
+        completion<>{std::move(handler), asio::system_executor{}}(failure{});
 }
 
 void give_owed_back(owed_ptr const& owed) noexcept
@@ -107,7 +110,7 @@ void give_owed_back(owed_ptr const& owed) noexcept
     if (permits == 0)
         return;
     try {
-        give_back(*owed, permits, [](error_code) {});
+        give_back(*owed, permits, [](failure) {});
     } catch (std::exception const&) {  // no memory: the permits stay out
     }
 }

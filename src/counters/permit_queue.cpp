@@ -75,7 +75,7 @@ void permit_queue::ask_for_next()
         sending_.withdraw();
 }
 
-void permit_queue::end_waiters(error_code why)
+void permit_queue::end_waiters(failure why)
 {
     auto const life = shared_from_this();
     wait_queue::end_waiters(why);
@@ -133,7 +133,7 @@ permit_queue::action permit_queue::next_action()
     return request_.next(waited_for, fits);
 }
 
-void permit_queue::note_unreturned(error_code why)
+void permit_queue::note_unreturned(failure why)
 {
     std::string_view const until = policy_->may_be_out_for_good()
         ? ", which may be out for good"

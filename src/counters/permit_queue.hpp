@@ -134,7 +134,7 @@ public:
             core_.mailbox().of(slot()).is_settled())
             wake();
     }
-    void end_waiters(error_code) override;
+    void end_waiters(failure) override;
 
 private:
     using action = decide::open_request::action;
@@ -153,7 +153,7 @@ private:
     action decide_next();
     std::optional<script_call::request> script_for(action next);
     bool is_expired() const { return request_.is_open() && !request_.stands(clock::now()); }
-    void note_unreturned(error_code why);
+    void note_unreturned(failure why);
     bool share_total(waiter& from);
     void tell_others(std::int64_t permits);
     void tell_absent();

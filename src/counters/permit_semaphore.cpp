@@ -116,7 +116,7 @@ private:
     milliseconds lease_{};
 };
 
-error_code check(
+failure check(
     core const& inside,
     std::string const& name,
     std::int64_t permits,
@@ -127,13 +127,13 @@ error_code check(
     bool const good = permits <= most_at_once && !check_lease(options) && !check_copies(options);
     return good && options.at_least == milliseconds{0}
         ? check_permits(inside, name, permits, 1, limit)
-        : error_code{error::invalid_argument};
+        : failure{error::invalid_argument};
 }
 
 template <class Value>
 void take(
     core_ptr inside,
-    asio::any_completion_handler<void(error_code, Value)> handler,
+    asio::any_completion_handler<void(failure, Value)> handler,
     std::string name,
     std::int64_t permits,
     std::optional<std::int64_t> limit,
@@ -176,7 +176,7 @@ std::string joined(std::vector<std::string> const& ids)
 
 void permit_acquire(
     core_ptr inside,
-    asio::any_completion_handler<permitted> handler,
+    handler<permitted> handler,
     std::string name,
     std::optional<std::int64_t> limit,
     acquire_options options
@@ -187,7 +187,7 @@ void permit_acquire(
 
 void permit_try_acquire_for(
     core_ptr inside,
-    asio::any_completion_handler<tried_permit> handler,
+    handler<tried_permit> handler,
     std::string name,
     std::optional<std::int64_t> limit,
     milliseconds wait,
@@ -199,7 +199,7 @@ void permit_try_acquire_for(
 
 void permit_acquire_many(
     core_ptr inside,
-    asio::any_completion_handler<permitted_many> handler,
+    handler<permitted_many> handler,
     std::string name,
     std::optional<std::int64_t> limit,
     std::int64_t permits,
@@ -211,7 +211,7 @@ void permit_acquire_many(
 
 void permit_try_acquire_many_for(
     core_ptr inside,
-    asio::any_completion_handler<permitted_many> handler,
+    handler<permitted_many> handler,
     std::string name,
     std::optional<std::int64_t> limit,
     milliseconds wait,
@@ -224,14 +224,14 @@ void permit_try_acquire_many_for(
 
 void permit_return(
     core_ptr inside,
-    asio::any_completion_handler<answered_bool> handler,
+    handler<answered_bool> handler,
     std::string name,
     std::vector<std::string> const& ids
 )
 {
     auto text = joined(ids);
     bool const good = !text.empty() && ids.size() <= most_at_once;
-    auto const wrong = good ? check_name(*inside, name) : error_code{error::invalid_argument};
+    auto const wrong = good ? check_name(*inside, name) : failure{error::invalid_argument};
     start_update(
         std::move(inside),
         std::move(handler),
@@ -248,7 +248,7 @@ void permit_return(
 
 void permit_extend(
     core_ptr inside,
-    asio::any_completion_handler<answered_bool> handler,
+    handler<answered_bool> handler,
     std::string name,
     std::string const& id,
     milliseconds lease
@@ -256,13 +256,12 @@ void permit_extend(
 {
     auto bytes = decide::permit_bytes(id);
     bool const good = bytes && lease >= decide::shortest_lease && lease <= decide::longest_lease;
-    auto const wrong = good ? check_name(*inside, name) : error_code{error::invalid_argument};
+    auto const wrong = good ? check_name(*inside, name) : failure{error::invalid_argument};
     auto const key = inside->key_of(std::move(name));
-    auto const read = [](answer const& got, bool& was_out) -> error_code {
+    auto const read = [](answer const& got, bool& was_out) -> failure {
         auto const outcome = decide::read_extend(got.value);
         was_out = outcome == decide::extend_answer::extended;
-        return outcome == decide::extend_answer::malformed ? error_code{error::bad_reply}
-                                                           : error_code{};
+        return outcome == decide::extend_answer::malformed ? failure{error::bad_reply} : failure{};
     };
     script_call::request about{
         &scripts::permit_extend,
@@ -273,10 +272,7 @@ void permit_extend(
 }
 
 void permit_change(
-    core_ptr inside,
-    asio::any_completion_handler<finished> handler,
-    std::string name,
-    std::int64_t permits
+    core_ptr inside, handler<finished> handler, std::string name, std::int64_t permits
 )
 {
     auto const wrong = check_amount(*inside, name, permits, 0, most_permits);
@@ -294,9 +290,7 @@ void permit_change(
     );
 }
 
-void permit_remove(
-    core_ptr inside, asio::any_completion_handler<answered_bool> handler, std::string name
-)
+void permit_remove(core_ptr inside, handler<answered_bool> handler, std::string name)
 {
     auto const wrong = check_name(*inside, name);
     start_update(
@@ -308,16 +302,13 @@ void permit_remove(
 }
 
 void permit_count(
-    core_ptr inside,
-    asio::any_completion_handler<answered_count> handler,
-    std::string name,
-    permits_counted which
+    core_ptr inside, handler<answered_count> handler, std::string name, permits_counted which
 )
 {
     auto const wrong = check_name(*inside, name);
     auto key = inside->key_of(std::move(name));
     auto leases = decide::permit_leases(key, inside->settings().key_prefix);
-    auto const read = [which](answer const& got, std::int64_t& count) -> error_code {
+    auto const read = [which](answer const& got, std::int64_t& count) -> failure {
         auto const& items = got.value.items;
         auto const is_number = [](decide::reply const& item) {
             return item.what == decide::reply::kind::integer;

@@ -23,7 +23,7 @@ namespace detail {
 /// A number of permits has to fit Java's int.
 inline constexpr std::int64_t most_permits = std::numeric_limits<std::int32_t>::max();
 
-inline error_code check_amount(
+inline failure check_amount(
     core const& inside,
     std::string const& name,
     std::int64_t amount,
@@ -32,12 +32,12 @@ inline error_code check_amount(
 ) noexcept
 {
     return amount >= least && amount <= most ? check_name(inside, name)
-                                             : error_code{error::invalid_argument};
+                                             : failure{error::invalid_argument};
 }
 
 /// The same for permits that a call takes, at least so many, of a semaphore that may have a limit.
 /// The call would wait for more than that without end.
-inline error_code check_permits(
+inline failure check_permits(
     core const& inside,
     std::string const& name,
     std::int64_t permits,
@@ -67,16 +67,16 @@ void enter(std::shared_ptr<waiter> const& who)
 template <class... Values>
 void start_update(
     core_ptr inside,
-    asio::any_completion_handler<void(error_code, Values...)> handler,
+    asio::any_completion_handler<void(failure, Values...)> handler,
     update::request asked,
-    error_code wrong
+    failure wrong
 )
 {
     auto const& strand = inside->strand();
     auto const who = make_recycled<update>(inside, std::move(asked));
     who->listen(strand, handler);
     auto done = std::make_shared<completion<Values...>>(std::move(handler), inside->executor());
-    who->done = [done](error_code ec, std::int64_t result) {
+    who->done = [done](failure ec, std::int64_t result) {
         (*done)(ec, static_cast<Values>(ec ? 0 : result)...);
     };
     asio::dispatch(strand, [who, wrong] {

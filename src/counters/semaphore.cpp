@@ -123,7 +123,7 @@ void enter_for_permits(std::shared_ptr<waiter> const& who)
 
 void semaphore_acquire(
     core_ptr inside,
-    asio::any_completion_handler<finished> handler,
+    handler<finished> handler,
     std::string name,
     std::optional<std::int64_t> limit,
     std::int64_t permits
@@ -137,7 +137,7 @@ void semaphore_acquire(
 
 void semaphore_try_acquire_for(
     core_ptr inside,
-    asio::any_completion_handler<answered_bool> handler,
+    handler<answered_bool> handler,
     std::string name,
     std::optional<std::int64_t> limit,
     milliseconds wait,
@@ -153,7 +153,7 @@ void semaphore_try_acquire_for(
 
 void semaphore_change(
     core_ptr inside,
-    asio::any_completion_handler<finished> handler,
+    handler<finished> handler,
     std::string name,
     permits_change how,
     std::int64_t permits
@@ -179,10 +179,7 @@ void semaphore_change(
 }
 
 void semaphore_release_existing(
-    core_ptr inside,
-    asio::any_completion_handler<answered_bool> handler,
-    std::string name,
-    std::int64_t permits
+    core_ptr inside, handler<answered_bool> handler, std::string name, std::int64_t permits
 )
 {
     auto const wrong = check_amount(*inside, name, permits, 1, most_permits);
@@ -200,7 +197,7 @@ void semaphore_release_existing(
 
 void semaphore_set(
     core_ptr inside,
-    asio::any_completion_handler<answered_bool> handler,
+    handler<answered_bool> handler,
     std::string name,
     std::int64_t permits,
     std::optional<milliseconds> life
@@ -222,9 +219,7 @@ void semaphore_set(
     );
 }
 
-void semaphore_drain(
-    core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
-)
+void semaphore_drain(core_ptr inside, handler<answered_count> handler, std::string name)
 {
     auto const wrong = check_name(*inside, name);
     start_update(
@@ -235,9 +230,7 @@ void semaphore_drain(
     );
 }
 
-void read_counter(
-    core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
-)
+void read_counter(core_ptr inside, handler<answered_count> handler, std::string name)
 {
     auto const wrong = check_name(*inside, name);
     auto key = inside->key_of(std::move(name));

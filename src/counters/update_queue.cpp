@@ -35,13 +35,13 @@ update::update(core_ptr c, request what)
         auto why = inside->transport().down_reason(decide::slot_of(asked.name));
         if (!why)
             why = refused;
-        complete(why ? why : error_code{error::unavailable}, 0);
+        complete(why ? why : failure{error::unavailable}, 0);
     }}
 {
     asked.name = inside->key_of(std::move(asked.name));
 }
 
-void update::complete(error_code ec, std::int64_t result)
+void update::complete(failure ec, std::int64_t result)
 {
     auto const life = shared_from_this();
     limit.clear();
@@ -66,11 +66,11 @@ void update_queue::admit(std::shared_ptr<update> const& who)
     core& owner = *who->inside;
     auto const& name = who->asked.name;
     bool const is_let_in = who->asked.owed && owner.is_closing();
-    if (auto const ec = is_let_in ? error_code{} : owner.enter()) {
+    if (auto const ec = is_let_in ? failure{} : owner.enter()) {
         if (who->asked.owed)
             owner.log(log_level::warning, {"unreleased", {}, paced_log::of_locks}, [&] {
                 return "release of permits or counts of " + name +
-                    ": not sent, so they may be out for good: " + ec.message();
+                    ": not sent, so they may be out for good: " + ec.text();
             });
         return who->complete(ec, 0);
     }
@@ -150,7 +150,7 @@ strand_task update_queue::run()
         if (got.what == answer::kind::lost)
             now_.until = std::min(now_.until, decide::repeat_until(got.sent));
         for (auto const& each : now_.of)
-            each->refused = got.passing ? got.ec : error_code{};
+            each->refused = got.passing ? got.ec : failure{};
         reliable::terms const how{.idempotent = true, .owed = is_owed(), .until = now_.until};
         if (co_await sending_.repeats(got, how) && is_wanted())
             continue;
@@ -195,7 +195,7 @@ bool update_queue::is_owed() const noexcept
     return std::ranges::any_of(now_.of, [](auto const& e) { return e->asked.owed; });
 }
 
-void update_queue::complete(update& who, error_code ec, std::int64_t result)
+void update_queue::complete(update& who, failure ec, std::int64_t result)
 {
     if (std::exchange(who.asked.owed, false)) {
         --core_.count.owed_releases;
@@ -209,7 +209,7 @@ void update_queue::complete(update& who, error_code ec, std::int64_t result)
 
 void update_queue::conclude(answer const& got)
 {
-    error_code ec;
+    failure ec;
     if (got.what != answer::kind::replied)
         ec = why_unanswered(got, core_.is_stopped());
     else if (got.value.what != decide::reply::kind::integer)
@@ -221,7 +221,7 @@ void update_queue::conclude(answer const& got)
 }
 
 // A closing client completes updates that have begun. A stopped client owes nothing any more.
-void update_queue::end_waiters(error_code why)
+void update_queue::end_waiters(failure why)
 {
     if (!core_.is_stopped())
         return;

@@ -36,13 +36,13 @@ struct update final : operation {
 
     update(core_ptr, request);
     void cancel() override { complete(asio::error::operation_aborted, 0); }
-    void complete(error_code, std::int64_t result);
+    void complete(failure, std::int64_t result);
 
     core_ptr inside;
     request asked;
-    std::function<void(error_code, std::int64_t result)> done;
+    std::function<void(failure, std::int64_t result)> done;
     update_queue* queue = nullptr;     ///< the queue that it is in, while its caller waits
-    error_code refused{};              ///< why it has not been done yet
+    failure refused{};                 ///< why it has not been done yet
     decide::alarm_queue::alarm limit;  ///< `config::timeout` for the caller
 };
 
@@ -59,7 +59,7 @@ public:
     /// there is none.
     static void admit(std::shared_ptr<update> const&);
 
-    void end_waiters(error_code) override;
+    void end_waiters(failure) override;
     void destroy_pending() noexcept override;
 
     /// Drops the next update if its last caller has gone and it is not owed.
@@ -82,7 +82,7 @@ private:
     script_call::request next_step() const;
     bool is_wanted() const noexcept;
     bool is_owed() const noexcept;
-    void complete(update&, error_code, std::int64_t result);
+    void complete(update&, failure, std::int64_t result);
     void conclude(answer const&);
 
     std::string record_;

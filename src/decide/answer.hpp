@@ -3,9 +3,12 @@
 #include "decide/copies.hpp"
 #include "decide/reply.hpp"
 #include "decide/time.hpp"
+#include <colock/detail/failure.hpp>
 #include <colock/error.hpp>
 
 namespace colock {
+
+using detail::failure;
 
 /// The outcome of a step that was handed to the transport.
 struct answer {
@@ -19,10 +22,10 @@ struct answer {
 
     kind what = kind::withdrawn;
     decide::reply value{};
-    error_code ec{};
+    failure ec{};
     decide::time_point sent{};  ///< just before it was written: validity begins there
     bool passing = false;   ///< failed because memory, replicas or disk are missing, which may pass
-    error_code unsynced{};  ///< replied, and too few copies have it: why
+    failure unsynced{};     ///< replied, and too few copies have it: why
     decide::copies has{};   ///< replied: those that have it for sure
     unsigned replicas = 0;  ///< that have acknowledged it
 };

@@ -17,7 +17,7 @@ struct outcome {
     };
 
     kind what;
-    error_code why{};
+    failure why{};
 
     /// The server may have granted it, and a slow server just now: so it may exist there, for a
     /// whole lease from now on, without a holder.

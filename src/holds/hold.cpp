@@ -44,6 +44,23 @@ void start_operation(core_ptr const& inside, done_handler to, hold_ptr state, Ac
 
 }  // namespace
 
+namespace {
+
+std::string_view shown_name(hold_ptr const& state) noexcept
+{
+    return state && state->target ? state->target->shown_name() : std::string_view{};
+}
+
+}  // namespace
+
+std::shared_ptr<std::string const> server_of_hold(hold_ptr const& state) noexcept
+{
+    bool const has_one = state && (!state->target || state->target->has_one_server());
+    return has_one ? server_of(state->inside) : nullptr;
+}
+
+short_name name_of_hold(hold_ptr const& state) noexcept { return short_name{shown_name(state)}; }
+
 core_ptr core_of(hold_ptr const& state) noexcept { return state ? state->inside : nullptr; }
 
 hold_ptr const& state_of(basic_hold const& of) noexcept { return of.state_; }
@@ -88,7 +105,7 @@ void extend_hold(core_ptr inside, done_handler to, hold_ptr state, milliseconds 
     );
 }
 
-void give_hold(core_ptr inside, asio::any_completion_handler<given> to, hold_ptr state)
+void give_hold(core_ptr inside, handler<given> to, hold_ptr state)
 {
     completion<claim> done{
         std::move(to),
@@ -176,10 +193,7 @@ bool basic_hold::valid_past(clock::duration time) const noexcept
     return state_ && time < state_->valid_until() - colock::clock::now();
 }
 
-std::string basic_hold::name() const
-{
-    return state_ && state_->target ? state_->target->shown_name() : std::string{};
-}
+std::string basic_hold::name() const { return std::string{detail::shown_name(state_)}; }
 
 owner const& basic_hold::as() const noexcept { return state_->who; }
 

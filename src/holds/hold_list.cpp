@@ -118,14 +118,14 @@ void hold_list::lose_due(time_point now, server_field const& of)
             lose(hold, error::lost, hold.why_unproven(hold.inside->settings().max_hold), of);
 }
 
-void hold_list::lose_all(error_code why, server_field const& of)
+void hold_list::lose_all(failure why, server_field const& of)
 {
     for (auto& hold : holds_)
         lose(hold, why, of.how().why_gone, of);
 }
 
 void hold_list::lose(
-    hold_state& hold, error_code why, std::string_view because, server_field const& of
+    hold_state& hold, failure why, std::string_view because, server_field const& of
 )
 {
     if (hold.current_status() != status::held)
@@ -137,7 +137,7 @@ void hold_list::lose(
     hold.inside->tell(events::lost{of.name(), of.shown_id(), why, because});
 }
 
-void hold_list::remove(hold_state& hold, error_code why, server_field const& of)
+void hold_list::remove(hold_state& hold, failure why, server_field const& of)
 {
     hold.unlink();
     if (hold.current_status() == status::held && hold.given)

@@ -68,10 +68,10 @@ public:
     void lose_due(time_point now, server_field const& of);
 
     /// The server no longer has the ownership.
-    void lose_all(error_code why, server_field const& of);
+    void lose_all(failure why, server_field const& of);
 
     /// The owner has released it, or the client closes.
-    void remove(hold_state&, error_code why, server_field const& of);
+    void remove(hold_state&, failure why, server_field const& of);
 
     /// Tells the client's report of the one that is held longest.
     void tell(presence&, server_field const& of) const;
@@ -82,7 +82,7 @@ private:
     bool is_renewed(hold_state const&, time_point now) const noexcept;
     bool is_due(hold_state const&, time_point now) const noexcept;
     time_point lose_at(hold_state const&) const noexcept;
-    static void lose(hold_state&, error_code why, std::string_view because, server_field const& of);
+    static void lose(hold_state&, failure why, std::string_view because, server_field const& of);
 
     decide::linked_list<hold_state> holds_;
 };

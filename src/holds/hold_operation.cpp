@@ -18,7 +18,7 @@ hold_operation::hold_operation(core_ptr c, hold_ptr h)
         if (hold->current_status() == hold_state::status::lost)
             why = error::lost;
         if (done)
-            done(why ? why : error_code{error::unavailable});
+            done(why ? why : failure{error::unavailable});
     }}
 {}
 
@@ -29,7 +29,7 @@ void hold_operation::cancel()
         done(asio::error::operation_aborted);
 }
 
-void hold_operation::complete(error_code ec)
+void hold_operation::complete(failure ec)
 {
     limit.clear();
     if (entered)

@@ -23,16 +23,16 @@ struct hold_operation final : operation {
     void cancel() override;
 
     /// Completes the caller, if it still waits.
-    void complete(error_code);
+    void complete(failure);
 
     core_ptr inside;
     hold_ptr hold;
     completion<> done{};
-    std::function<void(error_code)> entered{};  ///< re-entry: gives out the hold, or the error
-    bool extends = false;                       ///< by `extend`; else it enters or releases
+    std::function<void(failure)> entered{};  ///< re-entry: gives out the hold, or the error
+    bool extends = false;                    ///< by `extend`; else it enters or releases
     decide::copies wants{};            ///< that have to have it: re-entry, or extension to more
     milliseconds lease_before{};       ///< extension: what the hold had
-    error_code refused{};              ///< why it has not been done yet
+    failure refused{};                 ///< why it has not been done yet
     decide::alarm_queue::alarm limit;  ///< `config::timeout` for the caller
 };
 

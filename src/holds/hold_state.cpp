@@ -73,12 +73,12 @@ void hold_state::request_stop()
         asio::post(inside->executor(), [source = stop_]() mutable { source.request_stop(); });
 }
 
-error_code hold_state::why_ended() const noexcept
+failure hold_state::why_ended() const noexcept
 {
-    return closed ? error_code{error::closed} : error_code{asio::error::operation_aborted};
+    return closed ? failure{error::closed} : failure{asio::error::operation_aborted};
 }
 
-void hold_state::mark_released(error_code why)
+void hold_state::mark_released(failure why)
 {
     auto const waits = std::exchange(loss_waits, nullptr);
     if (current_status() == status::held) {
@@ -102,7 +102,7 @@ void hold_state::add(std::shared_ptr<loss_wait> wait)
     loss_waits->push_back(std::move(wait));
 }
 
-void hold_state::finish_waits(error_code ec)
+void hold_state::finish_waits(failure ec)
 {
     if (auto const waits = std::exchange(loss_waits, nullptr))
         for (auto const& wait : *waits)

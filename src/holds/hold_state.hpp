@@ -101,8 +101,8 @@ public:
 
     /// The hold was released, by its owner or because its client closes: tells callers that wait
     /// for a loss that none will come, and why.
-    void mark_released(error_code why);
-    error_code why_ended() const noexcept;
+    void mark_released(failure why);
+    failure why_ended() const noexcept;
     /// For the log: why its lease ends, if the server may still have the lock.
     char const* why_unproven(std::optional<milliseconds> max_hold) const noexcept;
     void add(std::shared_ptr<loss_wait>);
@@ -114,7 +114,7 @@ public:
     hold_ptr abandoned;
 
 private:
-    void finish_waits(error_code);
+    void finish_waits(failure);
     void request_stop();
 
     std::atomic<time_point::rep> until_ = 0;

@@ -7,11 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
 
 namespace colock {
 
 struct hold_operation;
+using detail::failure;
 using detail::hold_ptr;
 
 /// The target of a hold's operations: the field of a lock, a permit, or several locks at once.
@@ -25,7 +26,7 @@ public:
     virtual void abandon_hold(hold_ptr const&) = 0;
 
     /// Ends its only hold without releasing it, so that another client may adopt the claim.
-    virtual error_code give(detail::hold_state&, claim&) { return error::invalid_argument; }
+    virtual failure give(detail::hold_state&, claim&) { return error::invalid_argument; }
 
     /// Its slot: a caller that waits in vain is told why the link of that slot is down.
     virtual unsigned slot() const noexcept = 0;
@@ -41,8 +42,11 @@ public:
     /// The token of lock `i` of several, counted from 0.
     virtual std::uint64_t fencing_token(std::size_t) const noexcept { return 0; }
 
+    /// Whether one server has all of it.
+    virtual bool has_one_server() const noexcept { return true; }
+
     /// The name as the caller gave it: without the client's prefix.
-    virtual std::string shown_name() const = 0;
+    virtual std::string_view shown_name() const noexcept = 0;
 
 protected:
     ~hold_target() = default;

@@ -12,11 +12,11 @@ using status = hold_state::status;
 
 namespace {
 
-void warn_of_copies(server_field const& of, error_code why)
+void warn_of_copies(server_field const& of, failure why)
 {
     of.inside().log(log_level::warning, {"renewal", {}, paced_log::of_locks}, [&] {
         return "hold " + of.description() +
-            ": too few copies have its renewal, which so proves nothing: " + why.message() +
+            ": too few copies have its renewal, which so proves nothing: " + why.text() +
             "; it is lost at the end of the lease that they have";
     });
 }
@@ -104,9 +104,7 @@ void ownership::release(std::shared_ptr<hold_operation> who)
     auto const hold = who->hold;
     expire(clock::now());  // look at the clock: after a pause of the process no timer has fired yet
     if (!hold->is_linked()) {
-        who->complete(
-            hold->current_status() == status::lost ? error_code{error::lost} : error_code{}
-        );
+        who->complete(hold->current_status() == status::lost ? failure{error::lost} : failure{});
         return;
     }
     bool const is_only = holds_.is_only(*hold);  // else the server has another depth
@@ -145,7 +143,7 @@ void ownership::pass_on(hold_state& last, hold_ptr const& next)
     remove(last, asio::error::operation_aborted);
 }
 
-error_code ownership::give(hold_state& only, claim& to)
+failure ownership::give(hold_state& only, claim& to)
 {
     auto const now = clock::now();
     expire(now);
@@ -155,7 +153,7 @@ error_code ownership::give(hold_state& only, claim& to)
         return error::invalid_argument;
     to = {
         std::string{field_.kind_word()},
-        field_.given_name(),
+        std::string{field_.given_name()},
         field_.shown_id(),
         token_,
         std::chrono::floor<milliseconds>(only.promised_until() - now)};
@@ -200,7 +198,7 @@ void ownership::release_all()
         ask(nullptr);
 }
 
-void ownership::remove(hold_state& hold, error_code why)
+void ownership::remove(hold_state& hold, failure why)
 {
     if (hold.stays_taken(clock::now()))
         server_.stay_taken(hold.born + hold.at_least);
@@ -224,7 +222,7 @@ void ownership::expire(time_point now)
     watch();
 }
 
-void ownership::gone(error_code why)
+void ownership::gone(failure why)
 {
     auto const self = shared_from_this();
     if (std::exchange(stage_, stage::gone) == stage::releasing)
@@ -336,8 +334,8 @@ ownership::times ownership::renewal_answered(
         else
             renewal_failed(
                 got.ec        ? got.ec
-                    : refused ? error_code{error::server_refused}
-                              : error_code{error::bad_reply},
+                    : refused ? failure{error::server_refused}
+                              : failure{error::bad_reply},
                 got.what == answer::kind::not_now
             );
     }
@@ -367,7 +365,7 @@ void ownership::renewed(answer const& by, milliseconds set, milliseconds sure, d
         suspect();
 }
 
-void ownership::renewal_failed(error_code why, bool is_busy)
+void ownership::renewal_failed(failure why, bool is_busy)
 {
     auto const now = clock::now();
     auto const shortest = holds_.shortest_due(now);
@@ -377,7 +375,8 @@ void ownership::renewal_failed(error_code why, bool is_busy)
         renewal_.fail(now, promise(), is_busy, inside().jitter());  // the question stands
     else
         renewal_.forget();
-    inside().tell(events::renew_failed{name(), why});
+    auto const cause = why.text();
+    inside().tell(events::renew_failed{name(), why, cause});
 }
 
 ownership::times ownership::next_times() const noexcept

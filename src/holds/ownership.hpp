@@ -66,7 +66,7 @@ public:
     std::string const& name() const noexcept { return field_.name(); }
     std::uint64_t number() const noexcept { return field_.number(); }
     unsigned slot() const noexcept override { return field_.slot(); }
-    std::string shown_name() const override { return field_.given_name(); }
+    std::string_view shown_name() const noexcept override { return field_.given_name(); }
     owner const& who() const noexcept { return who_; }
     std::uint64_t token() const noexcept { return token_; }
 
@@ -152,7 +152,7 @@ public:
     void release(std::shared_ptr<hold_operation>) override;
     void extend(std::shared_ptr<hold_operation>, milliseconds lease) override;
 
-    error_code give(hold_state& only, claim& to) override;
+    failure give(hold_state& only, claim& to) override;
 
     /// The user of a hold has dropped it.
     void abandon_hold(hold_ptr const& hold) override
@@ -175,7 +175,7 @@ public:
     }
 
     /// The field is gone, by an answer of the server or a forced release of this client.
-    void gone(error_code why);
+    void gone(failure why);
 
     /// A script that was sent then took the lock away. An earlier grant is gone. For a later grant
     /// the server is asked, because links may overtake each other.
@@ -360,14 +360,14 @@ private:
         steps().ask(make_recycled<hold_operation>(inside().shared_from_this(), std::move(hold)));
     }
     void renewed(answer const&, milliseconds set, milliseconds sure, double jitter);
-    void renewal_failed(error_code why, bool is_busy);
+    void renewal_failed(failure why, bool is_busy);
     times next_times() const noexcept;
     void watch()
     {
         auto const [renew_at, lose_at] = next_times();
         inside().watchdog().watch(*this, renew_at, lose_at);
     }
-    void remove(hold_state&, error_code why);
+    void remove(hold_state&, failure why);
     /// Hears the server's events of its key, if the config asks for it.
     void listen()
     {

@@ -41,7 +41,7 @@ hold_operations without_late_extensions(hold_operations doing)
 }
 
 /// Tells callers that want something from the server at once that it refuses. Releases go on.
-void end_all_but_releases(hold_operations& doing, error_code why)
+void end_all_but_releases(hold_operations& doing, failure why)
 {
     auto const others = std::ranges::stable_partition(doing, is_release);
     for (auto const& who : std::vector(others.begin(), others.end()))
@@ -49,7 +49,7 @@ void end_all_but_releases(hold_operations& doing, error_code why)
     doing.erase(others.begin(), doing.end());
 }
 
-void complete(hold_operations const& all, error_code ec)
+void complete(hold_operations const& all, failure ec)
 {
     for (auto const& who : all)
         who->complete(ec);
@@ -196,7 +196,7 @@ void settlement::keep_due(request const& which, hold_operations& doing, answer c
     if (got.passing && !which.last)
         end_all_but_releases(doing, got.ec);
     for (auto const& who : doing)
-        who->refused = got.passing ? got.ec : error_code{};
+        who->refused = got.passing ? got.ec : failure{};
     if (got.what == answer::kind::lost) {
         unsure_ = unsure_ || which.last;
         unsure_of_stay_ = unsure_of_stay_ || which.stays;
@@ -220,7 +220,7 @@ void settlement::conclude(request const& which, hold_operations const& doing, an
             take_back_extension(*who->hold, who->lease_before);
         if ((outcome || is_missing) && who->extends)
             who->hold->stay(who->hold->promised_until());
-        who->complete(was_lost ? error_code{error::lost} : is_missing ? got.unsynced : outcome);
+        who->complete(was_lost ? failure{error::lost} : is_missing ? got.unsynced : outcome);
     }
     // After the end of its lease it is free, whatever the answer was.
     if (which.last && !of_.is_place_ && outcome && outcome != error::lost &&
@@ -254,9 +254,7 @@ void settlement::note_found_lost(hold_operations const& doing)
     }
 }
 
-error_code settlement::conclude_release(
-    request const& which, answer const& got, error_code unanswered
-)
+failure settlement::conclude_release(request const& which, answer const& got, failure unanswered)
 {
     using kind = decide::release_answer::kind;
     auto r = decide::release_answer{};
@@ -286,7 +284,7 @@ error_code settlement::conclude_release(
     return r.what == kind::gone ? error::lost : error::bad_reply;
 }
 
-error_code settlement::conclude_extension(
+failure settlement::conclude_extension(
     request const& which, hold_operations const& doing, answer const& got
 )
 {
@@ -295,7 +293,7 @@ error_code settlement::conclude_extension(
         of_.gone(error::lost);
         // The repeat of a kept time that is over finds nothing, as it should.
         return unsure_of_stay_ && of_.holds_.is_empty() && !of_.server_.stays_taken(clock::now())
-            ? error_code{}
+            ? failure{}
             : error::lost;
     case decide::extend_answer::malformed: return error::bad_reply;
     case decide::extend_answer::extended: break;

@@ -36,9 +36,9 @@ constexpr std::size_t many_holds = 1'000;
 
 /// A loop that fails would leave holds that nobody renews and nobody tells. As in a `strand_task`,
 /// only an allocation can fail.
-void end_with_failure(std::exception_ptr const& failure)
+void end_with_failure(std::exception_ptr const& thrown)
 {
-    if (failure)
+    if (thrown)
         std::terminate();
 }
 

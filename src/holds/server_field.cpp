@@ -18,7 +18,10 @@ server_field::server_field(
 
 std::string const& server_field::prefix() const noexcept { return core_.settings().key_prefix; }
 
-std::string server_field::given_name() const { return name_.substr(prefix().size()); }
+std::string_view server_field::given_name() const noexcept
+{
+    return std::string_view{name_}.substr(prefix().size());
+}
 
 std::string server_field::description() const { return name_ + " (" + shown_id() + ")"; }
 

@@ -28,7 +28,7 @@ public:
     unsigned slot() const noexcept { return slot_; }
 
     /// The name as the caller gave it.
-    std::string given_name() const;
+    std::string_view given_name() const noexcept;
 
     /// For the log.
     std::string description() const;

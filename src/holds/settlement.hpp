@@ -47,8 +47,8 @@ private:
     void conclude(request const&, hold_operations const& doing, answer const&);
     void take_back_extension(hold_state& of, milliseconds lease);
     void note_found_lost(hold_operations const& doing);
-    error_code conclude_release(request const&, answer const&, error_code unanswered);
-    error_code conclude_extension(request const&, hold_operations const& doing, answer const&);
+    failure conclude_release(request const&, answer const&, failure unanswered);
+    failure conclude_extension(request const&, hold_operations const& doing, answer const&);
     unsigned others_of(std::int64_t receivers, std::string_view channel) const noexcept;
 
     core& core_;

@@ -14,6 +14,7 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include <tuple>
 #include <utility>
 
 namespace colock {
@@ -66,6 +67,13 @@ error_code ended_by_others(basic_hold const& held)
     return {};
 }
 
+/// Throws it with the server of the hold. `doing` has the name of the lock.
+[[noreturn]] void throw_error(error_code ec, basic_hold const& held, std::string const& doing)
+{
+    call_about const about{"", short_name{doing}, server_of_hold(state_of(held))};
+    throw error_with_diagnostics{ec, text_of(ec, about)};
+}
+
 }  // namespace
 
 asio::awaitable<void> run_while_held(
@@ -89,10 +97,10 @@ asio::awaitable<void> run_while_held(
                 asio::experimental::wait_for_one(asio::cancellation_type::terminal), asio::deferred
             );
     if (order[0] == 1 && !unguarded)
-        throw boost::system::system_error{loss, doing};
+        throw_error(loss, held, doing);
     // Work that has noticed the loss itself may end first.
     if (auto const ec = ended_by_others(held))
-        throw boost::system::system_error{ec, doing};
+        throw_error(ec, held, doing);
     if (thrown)
         std::rethrow_exception(thrown);
 }
@@ -102,29 +110,26 @@ asio::awaitable<void> expect_held(basic_hold& held, std::string doing)
     if (held)
         co_return;
     if (auto const ec = ended_by_others(held))
-        throw boost::system::system_error{ec, doing};
-    throw boost::system::system_error{error::not_held, doing};
+        throw_error(ec, held, doing);
+    throw_error(error::not_held, held, doing);
 }
 
 // An answer after the end of the lease says nothing of the time before: the release was late.
 asio::awaitable<void> release_after_work(
-    basic_hold& held, std::string doing, late_loss is, error_code* answer
+    basic_hold& held, std::string doing, late_loss is, release_answer* answer
 )
 {
     if (!state_of(held))
         co_return;
     auto const until = held ? state_of(held)->valid_until() : never;
-    auto const [ec] = co_await held.release(asio::as_tuple(asio::deferred));
+    release_answer got;
+    std::tie(got.ec) =
+        co_await held.release(with_diagnostics(got.said, asio::as_tuple(asio::deferred)));
+    auto const ec = got.ec;
     if (answer)
-        *answer = ec;
+        *answer = std::move(got);
     if (ec == error::lost && is == late_loss::thrown && clock::now() < until)
-        throw boost::system::system_error{ec, doing};
-}
-
-void throw_if(error_code ec, char const* doing, std::string const& name)
-{
-    if (ec)
-        throw boost::system::system_error{ec, doing + name};
+        throw_error(ec, held, doing);
 }
 
 // NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)

@@ -1,6 +1,7 @@
 #include "base/completion.hpp"
 #include "core/arguments.hpp"
 #include "core/core.hpp"
+#include "core/with_words.hpp"
 #include "decide/validity.hpp"
 #include "locks/group_acquire.hpp"
 #include <colock/acquire_many.hpp>
@@ -19,7 +20,7 @@ namespace colock {
 
 namespace {
 
-error_code check_many(lock_group const& of, acquire_many_options const& options)
+failure check_many(lock_group const& of, acquire_many_options const& options)
 {
     bool const may_wait = options.take == many::all;
     if (options.wait && (!may_wait || *options.wait < milliseconds{0}))
@@ -49,21 +50,21 @@ public:
         auto const self = std::static_pointer_cast<release_of_many>(shared_from_this());
         unanswered_ = all.size();
         for (auto& each : all)
-            each.release(asio::bind_executor(inside_->strand(), [self](error_code ec) {
-                self->on_answer(ec);
+            each.release(with_words(inside_->strand(), [self](failure const& why) {
+                self->on_answer(why);
             }));
     }
 
 private:
     // A loss says more than a failed release.
-    void on_answer(error_code ec)
+    void on_answer(failure ec)
     {
         if (ec && (!first_ || ec == error::lost))
             first_ = ec;
         if (--unanswered_ == 0)
             complete(first_);
     }
-    void complete(error_code ec)
+    void complete(failure ec)
     {
         if (done)
             done(ec);
@@ -71,14 +72,14 @@ private:
 
     core_ptr inside_;
     std::size_t unanswered_ = 0;
-    error_code first_{};
+    failure first_{};
 };
 
 }  // namespace
 
 void detail::acquire_many(
     core_ptr inside,
-    asio::any_completion_handler<acquired_many> to,
+    handler<acquired_many> to,
     std::vector<std::string> names,
     acquire_many_options options
 )
@@ -121,19 +122,19 @@ detail::core_ptr held_locks::first_client() const noexcept
 }
 
 void held_locks::release_all(
-    detail::core_ptr inside, asio::any_completion_handler<detail::finished> to, shared_holds all
+    detail::core_ptr inside, detail::handler<detail::finished> to, shared_holds all
 )
 {
-    all = std::make_shared<std::vector<hold>>(std::exchange(*all, {}));
+    all = std::make_shared<detail::many_holds>(std::exchange(*all, {}));
     // An empty place is one that somebody else has, or whose hold was moved out.
-    std::erase_if(*all, [](hold const& each) { return !detail::state_of(each); });
-    if (all->empty())
+    std::erase_if(all->holds, [](hold const& each) { return !detail::state_of(each); });
+    if (all->holds.empty())
         return completion<>{std::move(to), detail::executor_of(inside)}({});
     auto const& strand = inside->strand();
     auto const who = std::make_shared<release_of_many>(inside);
     who->listen(strand, to);
     who->done = {std::move(to), inside->executor()};
-    asio::dispatch(strand, [who, all = std::move(all)] { who->start(*all); });
+    asio::dispatch(strand, [who, all = std::move(all)] { who->start(all->holds); });
 }
 
 }  // namespace colock

@@ -193,17 +193,12 @@ lock_traits const* kind_of(claim const& what) noexcept
 
 }  // namespace
 
-void adopt_claim(
-    core_ptr inside,
-    asio::any_completion_handler<adopted> handler,
-    claim what,
-    acquire_options options
-)
+void adopt_claim(core_ptr inside, handler<adopted> handler, claim what, acquire_options options)
 {
     auto const* const how = kind_of(what);
     bool const is_good = how && decide::is_possible(what);
     auto const wrong =
-        is_good ? check(*inside, lock_id{what.name}, options) : error_code{error::invalid_argument};
+        is_good ? check(*inside, lock_id{what.name}, options) : failure{error::invalid_argument};
     auto const who = make_waiter(
         std::move(inside), std::move(handler), state_kind::adoption, std::move(what.name), options
     );

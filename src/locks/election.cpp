@@ -6,7 +6,6 @@
 #include "holds/ownership.hpp"
 #include <colock/election.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/deferred.hpp>
@@ -28,7 +27,7 @@ constexpr milliseconds life_of_words = std::chrono::hours{24 * 30};
 
 constexpr std::size_t most_words = std::size_t{1} << 20U;
 
-error_code read_leader(answer const& from, std::optional<leader>& found)
+failure read_leader(answer const& from, std::optional<leader>& found)
 {
     auto const& r = from.value;
     using kind = decide::reply::kind;
@@ -43,19 +42,17 @@ error_code read_leader(answer const& from, std::optional<leader>& found)
     return {};
 }
 
-error_code read_published(answer const& from, bool& done)
+failure read_published(answer const& from, bool& done)
 {
     if (from.value.what != decide::reply::kind::integer)
         return error::bad_reply;
     done = from.value.number == 1;
-    return done ? error_code{} : error_code{error::lost};
+    return done ? failure{} : failure{error::lost};
 }
 
 }  // namespace
 
-void leader_current(
-    core_ptr inside, asio::any_completion_handler<seen_leader> handler, std::string name
-)
+void leader_current(core_ptr inside, handler<seen_leader> handler, std::string name)
 {
     auto const wrong = check_name(*inside, name);
     auto key = inside->key_of(std::move(name));
@@ -66,12 +63,7 @@ void leader_current(
     );
 }
 
-void leader_publish(
-    core_ptr inside,
-    asio::any_completion_handler<finished> handler,
-    hold_ptr state,
-    std::string words
-)
+void leader_publish(core_ptr inside, handler<finished> handler, hold_ptr state, std::string words)
 {
     if (!state)
         return completion<>{std::move(handler), asio::system_executor{}}(error::not_held);
@@ -90,7 +82,7 @@ void leader_publish(
          std::to_string(life_of_words.count())}};
     auto const executor = asio::get_associated_executor(handler, inside->executor());
     auto const slot = asio::get_associated_cancellation_slot(handler);
-    auto told = [to = std::move(handler)](error_code ec, bool) mutable { std::move(to)(ec); };
+    auto told = [to = std::move(handler)](failure ec, bool) mutable { std::move(to)(ec); };
     query<bool>::start(
         std::move(inside),
         asio::bind_cancellation_slot(slot, asio::bind_executor(executor, std::move(told))),
@@ -123,22 +115,20 @@ asio::awaitable<leadership> election::campaign_for(
     lock office, acquire_options options, std::string words
 )
 {
-    auto [ec, held] = co_await office.acquire(options, asio::as_tuple(asio::deferred));
-    detail::throw_if(ec, "campaign ", office.name());
-    leadership mine{std::move(held)};
-    auto const [unsaid] = co_await mine.publish(std::move(words), asio::as_tuple(asio::deferred));
-    detail::throw_if(unsaid, "campaign ", office.name());
+    leadership mine{co_await office.acquire(options)};
+    co_await mine.publish(std::move(words));
     co_return mine;
 }
 
 asio::awaitable<std::optional<leader>> election::answered(election self)
 {
     for (;;) {
-        auto [ec, now] = co_await self.current(asio::as_tuple(asio::deferred));
-        if (!ec)
-            co_return std::move(now);
-        if (ec != condition::retryable)
-            detail::throw_if(ec, "observe ", self.name());
+        try {
+            co_return co_await self.current();
+        } catch (boost::system::system_error const& e) {
+            if (e.code() != condition::retryable)
+                throw;
+        }
         co_await detail::wait_to_look(self.core_);
     }
 }

@@ -79,7 +79,7 @@ public:
         if (is_asleep())
             contention_->look_soon();
     }
-    void end_waiters(error_code why) override
+    void end_waiters(failure why) override
     {
         auto const life = shared_from_this();
         wait_queue::end_waiters(why);
@@ -164,7 +164,7 @@ private:
         bool on_refused(request const&, decide::acquire_answer const&);
 
         void on_granted(request const&, decide::acquire_answer const&, decide::proven_grant const&);
-        void on_unsynced(error_code why);
+        void on_unsynced(failure why);
         void pause_between_tries(std::int64_t pttl);
         void give_back();
 

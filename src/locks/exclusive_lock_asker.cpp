@@ -252,7 +252,7 @@ void exclusive_lock::asker::on_granted(
 }
 
 // A waiter asks again when the grant has been given back; the wait for the copies was its pause.
-void exclusive_lock::asker::on_unsynced(error_code why)
+void exclusive_lock::asker::on_unsynced(failure why)
 {
     give_back();
     if (of_.first().once || why != error::not_replicated)

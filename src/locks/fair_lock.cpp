@@ -163,7 +163,7 @@ void fair_lock_state::enter(std::shared_ptr<waiter> const& who)
 
 // ---- The client --------------------------------------------------------------------------------
 
-void fair_lock_state::end_waiters(error_code why)
+void fair_lock_state::end_waiters(failure why)
 {
     auto const life = shared_from_this();
     clean_up_.clear();

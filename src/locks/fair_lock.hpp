@@ -68,7 +68,7 @@ public:
 
     // ---- For the core --------------------------------------------------------------------------
 
-    void end_waiters(error_code why) override;
+    void end_waiters(failure why) override;
     void destroy_pending() noexcept override;
 
 private:
@@ -147,14 +147,14 @@ private:
     bool on_refused(attempt const&, std::int64_t ask_in, time_point sent);
 
     void on_granted(std::uint64_t token, decide::proven_grant const&);
-    void on_unsynced(error_code why);
+    void on_unsynced(failure why);
     void may_stand(attempt const&) noexcept;
     void keep_ticket(time_point alive_at);
     void ask_now();
     void begin_anew();
     void give_back();
     void detach() noexcept;
-    void fail(error_code);
+    void fail(failure);
     bool subscribe();
     void unsubscribe();
 

@@ -144,7 +144,7 @@ void fair_lock_state::asker::on_granted(std::uint64_t token, decide::proven_gran
 }
 
 // The grant is given back, and the waiter begins at the end of the queue.
-void fair_lock_state::asker::on_unsynced(error_code why)
+void fair_lock_state::asker::on_unsynced(failure why)
 {
     if (who_->once || why != error::not_replicated)
         fail(why);
@@ -229,7 +229,7 @@ void fair_lock_state::asker::detach() noexcept
         ticket::unlink();
 }
 
-void fair_lock_state::asker::fail(error_code why)
+void fair_lock_state::asker::fail(failure why)
 {
     if (!who_)
         return;

@@ -44,7 +44,7 @@ public:
     /// Each of its parts waits only until a round is over, if at all.
     void tell(presence& to) const override { to.waits(word_of(kind()), asked_name_, who_, begun_); }
 
-    void end_waiters(error_code why) override
+    void end_waiters(failure why) override
     {
         if (auto const whose = std::static_pointer_cast<group_acquire>(of_.lock()))
             whose->stop(why);
@@ -96,7 +96,7 @@ void group_acquire::start()
 
 void group_acquire::cancel() { stop(asio::error::operation_aborted); }
 
-void group_acquire::stop(error_code why)
+void group_acquire::stop(failure why)
 {
     if (!ended_)
         ended_ = why;
@@ -184,7 +184,7 @@ strand_task group_acquire::acquire_free()
 
 // Gives everything back before it reports the failure, because somebody may try at once then. But
 // not if the caller wants an answer now.
-strand_task group_acquire::give_up(error_code why, std::shared_ptr<operation> life)
+strand_task group_acquire::give_up(failure why, std::shared_ptr<operation> life)
 {
     if (ended_ || inside_->is_stopped()) {
         parts_.give_back_all();
@@ -223,7 +223,7 @@ std::vector<std::size_t> group_acquire::in_order() const
     return all;
 }
 
-std::optional<error_code> group_acquire::why_end() const noexcept
+std::optional<failure> group_acquire::why_end() const noexcept
 {
     if (ended_)
         return ended_;
@@ -232,7 +232,7 @@ std::optional<error_code> group_acquire::why_end() const noexcept
     if (parts_.has_failed(true))
         return parts_.first_error();
     if (once && parts_.has_failed(false))
-        return of_.by_majority ? error_code{error::no_quorum} : parts_.first_error();
+        return of_.by_majority ? failure{error::no_quorum} : parts_.first_error();
     if (once || clock::now() >= deadline_)
         return parts_.why_unserved();
     return {};
@@ -299,12 +299,12 @@ void group_acquire::grant()
     known_as_->over();
     auto const give = [&](auto& c) {
         if constexpr (!std::is_same_v<decltype(c), completion<held_locks>&>)
-            c(error_code{}, detail::hold_access::make<group_hold>(std::move(whole)));
+            c(failure{}, detail::hold_access::make<group_hold>(std::move(whole)));
     };
     std::visit(give, done);
 }
 
-void group_acquire::fail(error_code ec)
+void group_acquire::fail(failure ec)
 {
     if (known_as_)
         known_as_->over();

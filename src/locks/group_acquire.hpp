@@ -41,7 +41,7 @@ public:
     void start();
 
     /// Ends it for this reason, whatever request is under way.
-    void stop(error_code why);
+    void stop(failure why);
 
     result done;
     bool once = false;
@@ -153,10 +153,10 @@ private:
         bool has_failed(bool final) const noexcept;
 
         /// A final error, if there is any; otherwise any.
-        error_code first_error() const noexcept;
+        failure first_error() const noexcept;
 
         /// Why it has waited in vain: no error if somebody else has had a part.
-        error_code why_unserved() const noexcept;
+        failure why_unserved() const noexcept;
 
         milliseconds lease_of(std::size_t i) const noexcept;
 
@@ -164,8 +164,8 @@ private:
         /// The state of one part.
         struct request {
             asio::cancellation_signal signal;
-            hold got;       ///< it is ours while this is true
-            error_code ec;  ///< without error: this acquire has it, or somebody else
+            hold got;    ///< it is ours while this is true
+            failure ec;  ///< without error: this acquire has it, or somebody else
             bool answered = true;
             decide::quorum_part known{};
         };
@@ -173,7 +173,7 @@ private:
 
         std::span<request> all() const noexcept { return {requests_.get(), of_.parts.size()}; }
         auto expect(std::size_t i);
-        void on_answer(std::size_t i, error_code ec);
+        void on_answer(std::size_t i, failure ec);
         bool is_fresh(std::size_t i) const noexcept;
         bool is_good(std::size_t i) const noexcept { return !requests_[i].ec && is_fresh(i); }
         std::uint64_t token() const;
@@ -197,10 +197,10 @@ private:
 
     strand_task acquire_all();
     strand_task acquire_free();
-    strand_task give_up(error_code why, std::shared_ptr<operation> life);
+    strand_task give_up(failure why, std::shared_ptr<operation> life);
 
     /// Empty: it goes on. No error: somebody else has the lock.
-    std::optional<error_code> why_end() const noexcept;
+    std::optional<failure> why_end() const noexcept;
 
     milliseconds server_limit() const noexcept;
     clock::duration next_round_limit() noexcept;
@@ -209,7 +209,7 @@ private:
     std::vector<std::size_t> in_order() const;
 
     void grant();
-    void fail(error_code);
+    void fail(failure);
 
     core_ptr inside_;
     lock_group of_;
@@ -219,7 +219,7 @@ private:
     time_point answer_by_ = never;  ///< for the caller; the time between the two is for giving back
     milliseconds round_limit_;      ///< how long what is held is kept while others are waited for
     core::pause pause_;
-    error_code ended_;  ///< from outside
+    failure ended_;  ///< from outside
     std::shared_ptr<registry_entry> known_as_;
 };
 

@@ -1,3 +1,4 @@
+#include "core/with_words.hpp"
 #include "decide/validity.hpp"
 #include "holds/hold_state.hpp"
 #include "locks/group_acquire.hpp"
@@ -22,20 +23,20 @@ using operations = detail::lock_operations<detail::lock_id>;
 /// Whether asking again does not help. It may help if a connection is down, after our own
 /// cancellation, if a lock that is named twice was lost while the group asked for it again, and if
 /// a server does not vote yet.
-bool is_final(error_code ec) noexcept
+bool is_final(error_code const& ec) noexcept
 {
     return ec.category() == error_category() && ec != error::unavailable &&
         ec != error::not_replicated && ec != error::lost && ec != error::no_quorum;
 }
 
-bool is_any(error_code ec) noexcept { return bool{ec}; }
+bool is_any(error_code const& ec) noexcept { return bool{ec}; }
 
 // Releases at once, because the next request must not re-enter a hold that is given up. Nobody
 // waits for the answer; without one the lease ends.
 void give_back(hold& part)
 {
     if (part)
-        part.release([](error_code) {});
+        part.release([](failure) {});
     part = {};
 }
 
@@ -61,27 +62,27 @@ struct group_acquire::requests::reply {
     requests& to;
     std::size_t i;
 
-    void operator()(error_code ec, hold got) const
+    void operator()(failure ec, hold got) const
     {
         auto& r = to.requests_[i];
         r.known = {.drawn = got.fencing_token(), .reached = got.fencing_token()};
         r.got = std::move(got);
         to.on_answer(i, ec);
     }
-    void operator()(error_code ec, decide::raise_answer const& answer) const
+    void operator()(failure ec, decide::raise_answer const& answer) const
     {
         if (!ec)
             to.on_raised(i, answer);
         to.on_answer(i, ec ? ec : to.requests_[i].ec);
     }
-    void operator()(error_code ec, if_acquired<hold> got) const
+    void operator()(failure ec, if_acquired<hold> got) const
     {
         to.is_taken_ = to.is_taken_ || (!ec && !got);
         (*this)(ec, got ? std::move(*got) : hold{});
     }
     /// The answer to a new lease. A lost part can be taken again. A part is released already if its
     /// client has closed.
-    void operator()(error_code ec) const
+    void operator()(failure ec) const
     {
         if (ec == error::lost)
             ec = {};
@@ -97,13 +98,13 @@ auto group_acquire::requests::expect(std::size_t i)
     r.answered = false;
     r.ec = {};
     ++unanswered_;
-    return asio::bind_executor(
+    return with_words(
         core_.strand(),
         asio::bind_cancellation_slot(r.signal.slot(), reply{acquire_.shared_from_this(), *this, i})
     );
 }
 
-void group_acquire::requests::on_answer(std::size_t i, error_code ec)
+void group_acquire::requests::on_answer(std::size_t i, failure ec)
 {
     requests_[i].answered = true;
     requests_[i].ec = ec;
@@ -258,7 +259,7 @@ void group_acquire::requests::watch(std::size_t i)
         [this,
          weak = acquire_.weak_from_this(),
          watched = std::weak_ptr{detail::state_of(part)},
-         i](error_code ec) {
+         i](failure ec) {
             auto const life = weak.lock();
             if (!life || ec == asio::error::operation_aborted)
                 return;
@@ -330,7 +331,7 @@ bool group_acquire::requests::has_failed(bool final) const noexcept
     return static_cast<std::size_t>(failed) > of_.parts.size() - of_.needed();
 }
 
-error_code group_acquire::requests::why_unserved() const noexcept
+failure group_acquire::requests::why_unserved() const noexcept
 {
     if (is_taken_)
         return {};
@@ -339,10 +340,10 @@ error_code group_acquire::requests::why_unserved() const noexcept
     auto const failed = std::ranges::find_if(all(), [](request const& r) {
         return r.ec && r.ec != asio::error::operation_aborted;
     });
-    return failed == all().end() ? error_code{error::unavailable} : failed->ec;
+    return failed == all().end() ? failure{error::unavailable} : failed->ec;
 }
 
-error_code group_acquire::requests::first_error() const noexcept
+failure group_acquire::requests::first_error() const noexcept
 {
     auto const of = [](request const& r) { return r.ec; };
     auto at = std::ranges::find_if(all(), &is_final, of);

@@ -1,6 +1,7 @@
 #include "base/recycling.hpp"
 #include "core/core.hpp"
 #include "core/keyed_state.hpp"
+#include "core/with_words.hpp"
 #include "holds/hold_operation.hpp"
 #include "holds/hold_state.hpp"
 #include "holds/hold_target.hpp"
@@ -46,12 +47,12 @@ public:
 
 private:
     struct raised {
-        error_code ec;
+        failure ec;
         decide::raise_answer answer;
     };
 
     void confirm();
-    void on_confirmed(std::size_t other, error_code&, decide::raise_answer const&);
+    void on_confirmed(std::size_t other, failure&, decide::raise_answer const&);
     void take();
     void raise();
     milliseconds judge(raised const&);
@@ -96,7 +97,8 @@ public:
     time_point valid_until(hold_state const&) const noexcept override;
     std::optional<unsigned> replicas() const noexcept override;
     std::uint64_t fencing_token(std::size_t i) const noexcept override;
-    std::string shown_name() const override { return of_.name; }
+    bool has_one_server() const noexcept override { return of_.has_one_client(); }
+    std::string_view shown_name() const noexcept override { return of_.name; }
 
 private:
     friend healer;
@@ -106,7 +108,7 @@ private:
         bool counts;  ///< towards those that the group needs
         bool is_lost = false;
     };
-    using outcome = std::function<void(error_code)>;
+    using outcome = std::function<void(failure)>;
 
     /// Not a part that was never acquired: with a majority, others may hold some parts.
     static bool is_won(member const& p) noexcept { return detail::state_of(p.got) != nullptr; }
@@ -148,8 +150,8 @@ private:
     /// The counter of the part has reached the token, which owners get who enter the part again.
     void enter_with_token(std::size_t i);
     void watch(std::size_t i);
-    void on_part_ended(std::size_t i, error_code why);
-    void close(error_code why);
+    void on_part_ended(std::size_t i, failure why);
+    void close(failure why);
     void leave();
 
     detail::lock_group of_;
@@ -193,7 +195,7 @@ void group_target::watch(std::size_t i)
     auto& part = parts_[i].got;
     part.lost(asio::bind_executor(
         core_.strand(),
-        [weak = weak_from_this(), i, which = std::weak_ptr{detail::state_of(part)}](error_code ec) {
+        [weak = weak_from_this(), i, which = std::weak_ptr{detail::state_of(part)}](failure ec) {
             auto const self = weak.lock();
             // Aborted: it is our own cancellation. And another hold may have taken its place.
             if (self && ec != asio::error::operation_aborted && i < self->parts_.size() &&
@@ -204,7 +206,7 @@ void group_target::watch(std::size_t i)
 }
 
 // Lost, or released by its client, which closes.
-void group_target::on_part_ended(std::size_t i, error_code why)
+void group_target::on_part_ended(std::size_t i, failure why)
 {
     parts_[i].is_lost = !why;
     {
@@ -221,13 +223,13 @@ void group_target::on_part_ended(std::size_t i, error_code why)
 
 // It is released while its owner still has it. A part may answer after its owner has dropped the
 // hold and has destroyed this client.
-void group_target::close(error_code why)
+void group_target::close(failure why)
 {
     if (auto const whole = whole_.lock())
         whole->mark_released(why);
     for_all(
         [](hold& part, auto handler) { part.release(std::move(handler)); },
-        [](error_code) {},
+        [](failure) {},
         [life = core_.shared_from_this(), self = shared_from_this()] { self->leave(); }
     );
 }
@@ -320,12 +322,12 @@ void group_target::enter_with_token(std::size_t i)
 struct tally {
     std::size_t unanswered, needed;
     bool by_majority;
-    std::function<void(error_code)> told;
+    std::function<void(failure)> told;
     std::function<void()> over;
     std::size_t succeeded = 0;
-    error_code first{};
+    failure first{};
 
-    void count(error_code ec)
+    void count(failure ec)
     {
         succeeded += !ec;
         if (ec && (!first || (!by_majority && ec == error::lost)))
@@ -333,7 +335,7 @@ struct tally {
         --unanswered;
         bool const is_clear = succeeded >= needed || succeeded + unanswered < needed;
         if (told && (unanswered == 0 || (by_majority && is_clear)))
-            std::exchange(told, nullptr)(succeeded >= needed ? error_code{} : first);
+            std::exchange(told, nullptr)(succeeded >= needed ? failure{} : first);
         if (unanswered == 0)
             over();
     }
@@ -355,7 +357,7 @@ strand_task healer::run(milliseconds pause)
                 take();
                 if (hold got = co_await taken_; got && of_.may_heal()) {
                     if (of_.lease_of(i_) != lease)  // its owner has extended the others meanwhile
-                        got.extend(of_.lease_of(i_), [](error_code) {});
+                        got.extend(of_.lease_of(i_), [](failure) {});
                     of_.put(i_, std::move(got));
                 }
             }
@@ -380,7 +382,7 @@ void healer::confirm()
         of_.counting(),
         of_.of_.needed(),
         true,
-        [weak = of_.weak_from_this(), this](error_code ec) {
+        [weak = of_.weak_from_this(), this](failure ec) {
             if (auto const life = weak.lock())
                 confirmed_.set(!ec);
         },
@@ -395,7 +397,7 @@ void healer::confirm()
                 asio::bind_executor(
                     of_.core_.strand(),
                     [weak = of_.weak_from_this(), this, all, other](
-                        error_code ec, decide::raise_answer const& got
+                        failure ec, decide::raise_answer const& got
                     ) {
                         if (auto const life = weak.lock())
                             on_confirmed(other, ec, got);
@@ -406,7 +408,7 @@ void healer::confirm()
 }
 
 // A part that is gone learns of it by a renewal.
-void healer::on_confirmed(std::size_t other, error_code& ec, decide::raise_answer const& got)
+void healer::on_confirmed(std::size_t other, failure& ec, decide::raise_answer const& got)
 {
     if (ec || got.is_there())
         return;
@@ -422,7 +424,7 @@ void healer::take()
         where,
         asio::bind_executor(
             of_.core_.strand(),
-            [weak = of_.weak_from_this(), this](error_code, if_acquired<hold> got) {
+            [weak = of_.weak_from_this(), this](failure, if_acquired<hold> got) {
                 if (auto const life = weak.lock())
                     taken_.set(got ? std::move(*got) : hold{});
             }
@@ -441,7 +443,7 @@ void healer::raise()
         of_.token_,
         asio::bind_executor(
             of_.core_.strand(),
-            [weak = of_.weak_from_this(), this](error_code ec, decide::raise_answer const& got) {
+            [weak = of_.weak_from_this(), this](failure ec, decide::raise_answer const& got) {
                 if (auto const life = weak.lock())
                     raised_.set({ec, got});
             }
@@ -479,8 +481,7 @@ void group_target::for_all(Act act, outcome told, std::function<void()> over)
         asked, of_.needed(), of_.by_majority, std::move(told), std::move(over)
     );
     for (auto& part : won)
-        act(part.got,
-            asio::bind_executor(core_.strand(), [all](error_code ec) { all->count(ec); }));
+        act(part.got, with_words(core_.strand(), [all](failure const& why) { all->count(why); }));
 }
 
 void group_target::release(std::shared_ptr<hold_operation> who)
@@ -492,7 +493,7 @@ void group_target::release(std::shared_ptr<hold_operation> who)
     whole->mark_released(asio::error::operation_aborted);
     for_all(
         [](hold& part, auto handler) { part.release(std::move(handler)); },
-        [who, was_lost](error_code ec) { who->complete(was_lost ? error_code{error::lost} : ec); },
+        [who, was_lost](failure ec) { who->complete(was_lost ? failure{error::lost} : ec); },
         [life = core_.shared_from_this(), self = shared_from_this()] { self->leave(); }
     );
 }
@@ -506,7 +507,7 @@ void group_target::extend(std::shared_ptr<hold_operation> who, milliseconds leas
     options_.renew = who->hold->renewed;
     for_all(
         [lease](hold& part, auto handler) { part.extend(lease, std::move(handler)); },
-        [who](error_code ec) { who->complete(ec); },
+        [who](failure ec) { who->complete(ec); },
         [self = shared_from_this()] {}
     );
 }

@@ -79,20 +79,18 @@ std::shared_ptr<waiter> make_acquire(
 }
 
 /// Several may read at once, so a read side can't stay taken for somebody who has released it.
-error_code check_lock(
-    core const& inside, lock_id const& id, acquire_options const& options
-) noexcept
+failure check_lock(core const& inside, lock_id const& id, acquire_options const& options) noexcept
 {
     bool const is_shared = traits_of(id.kind).has_leases;
-    return is_shared && options.at_least != milliseconds{0} ? error_code{error::invalid_argument}
+    return is_shared && options.at_least != milliseconds{0} ? failure{error::invalid_argument}
                                                             : check(inside, id, options);
 }
 
-error_code read_flag(answer const& got, bool& flag) noexcept
+failure read_flag(answer const& got, bool& flag) noexcept
 {
     auto const& r = got.value;
     flag = r.number == 1;
-    return r.what == decide::reply::kind::integer ? error_code{} : error_code{error::bad_reply};
+    return r.what == decide::reply::kind::integer ? failure{} : failure{error::bad_reply};
 }
 
 /// Reads whether a lock of this kind is held.
@@ -101,16 +99,16 @@ query<bool>::reader locked_as(lock_kind kind)
     return [held = traits_of(kind).held](answer const& from, bool& locked) {
         auto const got = decide::read_inspect(from.value);
         locked = got.*held;
-        return got.well_formed ? error_code{} : error_code{error::bad_reply};
+        return got.well_formed ? failure{} : failure{error::bad_reply};
     };
 }
 
-error_code read_lease(answer const& from, std::optional<milliseconds>& lease) noexcept
+failure read_lease(answer const& from, std::optional<milliseconds>& lease) noexcept
 {
     auto const got = decide::read_inspect(from.value);
     if (got.locked)
         lease = got.pttl < 0 ? milliseconds::max() : milliseconds{got.pttl};
-    return got.well_formed ? error_code{} : error_code{error::bad_reply};
+    return got.well_formed ? failure{} : failure{error::bad_reply};
 }
 
 /// The lock was forced: tells the holders of this client. All locks of one name have the same key,
@@ -242,7 +240,7 @@ void single::force_release(core_ptr inside, handler<answered_bool> handler, lock
     auto about = force_request(id, *inside);
     auto forced = [weak = std::weak_ptr{inside},
                    id = std::move(id)](answer const& r, bool& was_locked) {
-        auto const ec = read_flag(r, was_locked);
+        auto ec = read_flag(r, was_locked);
         if (auto const owner = weak.lock(); owner && was_locked)
             tell_taken_away(*owner, id, r.sent);
         return ec;

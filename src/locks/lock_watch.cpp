@@ -47,9 +47,13 @@ lock_event by_steady_clock(lock_event event) noexcept
 /// The events of one lock that nobody has asked for yet, and the callers that wait for more.
 class watch_state final : public keyed_state, public std::enable_shared_from_this<watch_state> {
 public:
+    /// As the caller gave it.
+    std::string const& name() const noexcept { return name_; }
+
     watch_state(core& inside, lock_id const& of, std::size_t limit)
         : keyed_state{inside, state_kind::watch}
-        , wrong_{limit != 0 ? check_name(inside, of.name) : error_code{error::invalid_argument}}
+        , name_{of.name}
+        , wrong_{limit != 0 ? check_name(inside, of.name) : failure{error::invalid_argument}}
         , heard_{limit}
     {
         auto const& settings = inside.settings();
@@ -85,7 +89,7 @@ public:
             tell_if_live();
     }
 
-    void end(error_code why)
+    void end(failure why)
     {
         if (ended_)
             return;
@@ -123,7 +127,7 @@ public:
 
     // ---- For the core --------------------------------------------------------------------------
 
-    void end_waiters(error_code why) override { end(why); }
+    void end_waiters(failure why) override { end(why); }
     void destroy_pending() noexcept override { waiting_.clear(); }
 
 private:
@@ -187,8 +191,9 @@ private:
         }
     }
 
-    error_code wrong_;
-    error_code ended_;
+    std::string const name_;
+    failure wrong_;
+    failure ended_;
     decide::heard_events heard_;
     std::vector<ear> ears_;
     std::vector<std::shared_ptr<event_wait>> waiting_;
@@ -209,6 +214,11 @@ watch_ptr begin_watch(core_ptr inside, lock_id const& of, std::size_t limit)
     return made;
 }
 
+short_name name_of_watched(watch_ptr const& watch) noexcept
+{
+    return watch ? short_name{watch->name()} : short_name{};
+}
+
 void end_watch(core_ptr const& inside, watch_ptr const& watch) noexcept
 {
     if (!watch || inside->is_shut_down())
@@ -221,9 +231,7 @@ void end_watch(core_ptr const& inside, watch_ptr const& watch) noexcept
     }
 }
 
-void ask_to_release(
-    core_ptr inside, asio::any_completion_handler<answered_bool> handler, lock_id const& id
-)
+void ask_to_release(core_ptr inside, handler<answered_bool> handler, lock_id const& id)
 {
     auto const wrong = check_name(*inside, id.name);
     auto key = inside->key_of(id.name);
@@ -238,12 +246,12 @@ void ask_to_release(
             std::int64_t listening = 0;
             auto const ec = read_number(from, listening);
             heard = listening > 0;
-            return ec || listening >= 0 ? ec : error_code{error::server_refused};
+            return ec || listening >= 0 ? ec : failure{error::server_refused};
         }
     );
 }
 
-void next_event(core_ptr inside, asio::any_completion_handler<heard_event> handler, watch_ptr watch)
+void next_event(core_ptr inside, handler<heard_event> handler, watch_ptr watch)
 {
     if (!watch)
         return completion<lock_event>{

@@ -128,12 +128,12 @@ private:
             strand,
             asio::bind_cancellation_slot(
                 signals_[i].slot(),
-                [self](error_code ec, Value value) { self->on_answer(ec, std::move(value)); }
+                [self](failure ec, Value value) { self->on_answer(ec, std::move(value)); }
             )
         );
     }
 
-    void on_answer(error_code ec, Value value)
+    void on_answer(failure ec, Value value)
     {
         --got_.unanswered;
         if (!ec)
@@ -146,7 +146,7 @@ private:
             complete(first_, {});
     }
 
-    void complete(error_code ec, Value value)
+    void complete(failure ec, Value value)
     {
         if (!done_)
             return;
@@ -161,14 +161,14 @@ private:
     answers got_;
     combine together_;
     completion<Value> done_;
-    error_code first_;
+    failure first_;
 };
 
 /// Asks each part by an operation of a single lock, which takes these arguments after the lock.
 template <class Value, class Operation, class... Arguments>
 void start_group_query(
     core_ptr inside,
-    asio::any_completion_handler<void(error_code, Value)> handler,
+    asio::any_completion_handler<void(failure, Value)> handler,
     lock_group of,
     typename group_query<Value>::combine together,
     Operation operation,

@@ -23,7 +23,7 @@ std::shared_ptr<ownership> ownership_of(hold const& part)
     return std::static_pointer_cast<ownership>(detail::state_of(part)->target);
 }
 
-error_code read_raise(answer const& got, raise_answer& read) noexcept
+failure read_raise(answer const& got, raise_answer& read) noexcept
 {
     using kind = decide::reply::kind;
     auto const& parts = got.value.items;
@@ -49,7 +49,7 @@ void raise_token(
     detail::lock_group::part const& part,
     hold const& got,
     std::uint64_t token,
-    boost::asio::any_completion_handler<void(error_code, raise_answer)> handler
+    boost::asio::any_completion_handler<void(failure, raise_answer)> handler
 )
 {
     auto const& inside = part.where;

@@ -13,7 +13,7 @@ namespace colock {
 
 /// Raises the counter of a part that the client has to a token, and asks how long its server has
 /// been up. The counter stays if the server's clock is behind the token. Token 0: only asks.
-void raise_token(detail::lock_group::part const&, hold const& got, std::uint64_t token, boost::asio::any_completion_handler<void(error_code, decide::raise_answer)>);
+void raise_token(detail::lock_group::part const&, hold const& got, std::uint64_t token, boost::asio::any_completion_handler<void(failure, decide::raise_answer)>);
 
 /// Renews the part now: whether it is still there shows in its hold.
 void confirm_part(detail::lock_group::part const&, hold const& got);

@@ -19,16 +19,15 @@ bool came_late(hold_state const& entered)
         );
 }
 
-error_code outcome_of(error_code ec, hold_state const& entered, ownership const& held)
+failure outcome_of(failure ec, hold_state const& entered, ownership const& held)
 {
     auto const margin = entered.inside->settings().loss_margin;
     if (!ec && clock::now() >= entered.lose_at(entered.promised_until(), margin))
         ec = error::lost;  // the answer came after its own validity
     if (!ec && !held.is_current())
         ec = error::lost;  // the ownership was lost in the meantime
-    return ec && entered.current_status() == hold_state::status::released
-        ? error_code{error::closed}
-        : ec;
+    return ec && entered.current_status() == hold_state::status::released ? failure{error::closed}
+                                                                          : ec;
 }
 
 }  // namespace
@@ -46,7 +45,7 @@ void enter_again(
     taken->token = held->token();
     auto entering = make_recycled<hold_operation>(inside, taken);
     entering->wants = who->wants;
-    entering->entered = [who, taken, held, then = std::move(then)](error_code ec) {
+    entering->entered = [who, taken, held, then = std::move(then)](failure ec) {
         // The wait for the replicas was its pause, so it asks again at once.
         if (ec == error::not_replicated && !who->once && !who->is_done() && held->is_current()) {
             enter_again(who, held, then);

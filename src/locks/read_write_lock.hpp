@@ -130,7 +130,7 @@ private:
         bool on_granted(decide::proven_grant const&);
 
         void on_refused(std::int64_t pttl);
-        void fail(error_code);
+        void fail(failure);
         void hand_out(decide::proven_grant const&);
         std::shared_ptr<ownership> make_ownership(owner const&);
         bool is_wanted() const noexcept { return who_->queue == &of_; }

@@ -72,7 +72,7 @@ bool readers::asker::judge(answer const& got, step const& call)
     return false;
 }
 
-void readers::asker::fail(error_code why)
+void readers::asker::fail(failure why)
 {
     if (is_wanted())
         of_.dismiss(*who_, why);

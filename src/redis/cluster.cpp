@@ -143,14 +143,14 @@ void cluster::want_link(unsigned slot)
         server->want(slot);
 }
 
-error_code cluster::down_reason(unsigned slot) const noexcept
+failure cluster::down_reason(unsigned slot) const noexcept
 {
     if (auto const* const server = server_of(slot))
         return server->link(slot).down_reason();
     if (has_map_)
         return detail::unavailable(unserved);
     auto const why = refresher_.refusal();
-    return why ? why : error_code{error::unavailable};
+    return why ? why : failure{error::unavailable};
 }
 
 // ---- Slots that move ---------------------------------------------------------------------------
@@ -390,7 +390,7 @@ void cluster::note_replicas(std::vector<decide::slot_range> const& ranges)
     }
 }
 
-void cluster::on_refresh_refused(error_code why)
+void cluster::on_refresh_refused(failure why)
 {
     if (!has_map_)
         fail_all(std::move(unrouted_), alive_, why);

@@ -37,7 +37,7 @@ public:
     unsigned lane_of(unsigned slot) const noexcept override { return slot; }
     bool is_up(unsigned slot) const noexcept override;
     void want_link(unsigned slot) override;
-    error_code down_reason(unsigned slot) const noexcept override;
+    failure down_reason(unsigned slot) const noexcept override;
     unsigned pubsub_of(std::string_view channel) const noexcept override;
     bool counts_receivers() const noexcept override { return how_ != publishing::plain; }
     void change_subscriptions(unsigned pubsub, subscription_change const&) override;
@@ -59,7 +59,7 @@ private:
     void on_ended(pubsub_link&, std::string_view channel) override;
     void on_published(pubsub_link&, std::string_view channel, std::string_view payload) override;
     void on_map(std::vector<decide::slot_range> const&, bool has_sharded) override;
-    void on_refresh_refused(error_code) override;
+    void on_refresh_refused(failure) override;
     bool is_content() const override;
     void on_rested(step_list) override;
 

@@ -261,7 +261,8 @@ void command_link::settle_error(step& s, reply&& value, bool in_company, time_po
     if (!s.whole || s.keys.size() == 1)
         log_refusal(s, value.text, s.keys);
     bool const passing = what == fault::passing;
-    auto const why = detail::refusal(redacted(value.text, context_.settings), passing);
+    auto const why =
+        detail::refusal(redacted(value.text, context_.settings), passing, loop_->what_is_tried());
     s.answered.set({answer::kind::failed, {}, why, sent, passing});
 }
 
@@ -282,7 +283,7 @@ void command_link::redirect(step& s, std::string const& text, bool in_company, t
 void command_link::note_refusal(std::string_view command, std::string const& text)
 {
     auto const words = redacted(text, context_.settings);
-    refusal_ = detail::unavailable("the server refuses for the moment: " + words);
+    refusal_ = detail::unavailable(loop_->what_is_tried() + " refuses for the moment: " + words);
     refused_ = clock::now();
     if (decide::classify(text) == decide::fault::read_only)
         return;  // the end of the connection says so
@@ -295,10 +296,10 @@ void command_link::note_refusal(std::string_view command, std::string const& tex
     );
 }
 
-error_code command_link::down_reason() const noexcept
+failure command_link::down_reason() const noexcept
 {
     auto const why =
-        loop_->is_up() && !is_ready_ ? error_code{error::unavailable} : loop_->down_reason();
+        loop_->is_up() && !is_ready_ ? failure{error::unavailable} : loop_->down_reason();
     bool const is_refused = refusal_ && clock::now() - refused_ < refusal_life;
     return is_refused && (!why || why == error::unavailable) ? refusal_ : why;
 }
@@ -317,7 +318,7 @@ void command_link::log_refusal(
     );
 }
 
-void command_link::fail_waiting(error_code why)
+void command_link::fail_waiting(failure why)
 {
     step_list failing;
     failing.swap(waiting_);
@@ -367,7 +368,7 @@ void command_link::become_ready()
         schedule_flush();
 }
 
-void command_link::on_down(error_code why)
+void command_link::on_down(failure why)
 {
     bool const was_up = std::exchange(is_ready_, false);
     auto const alive = alive_;
@@ -378,7 +379,7 @@ void command_link::on_down(error_code why)
     if (!*alive)
         return;
     if (was_up)
-        listener_.on_command_link_down(*this, started_ ? why : error_code{error::closed});
+        listener_.on_command_link_down(*this, started_ ? why : failure{error::closed});
     else
         listener_.on_command_link_failed(*this);
     if (*alive)
@@ -387,7 +388,7 @@ void command_link::on_down(error_code why)
         tell_answered_();
 }
 
-void command_link::on_failed(error_code why)
+void command_link::on_failed(failure why)
 {
     auto const alive = alive_;
     fail_if_over(why);
@@ -396,7 +397,7 @@ void command_link::on_failed(error_code why)
 }
 
 /// Fails the waiting steps if the link is refused, or was stopped meanwhile.
-void command_link::fail_if_over(error_code why)
+void command_link::fail_if_over(failure why)
 {
     if (!started_)
         fail_waiting(error::closed);

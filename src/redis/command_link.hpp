@@ -114,14 +114,14 @@ public:
     std::uint64_t epoch() const noexcept { return loop_->epoch(); }
     /// Why steps have no answer: why the link is down, or the server's last refusal for the moment
     /// if that is not long ago; else none.
-    error_code down_reason() const noexcept;
+    failure down_reason() const noexcept;
 
 private:
     void write_probe(resp::writer&) override;
     error_code judge_probe(replies const&) override;
     void on_up() override;
-    void on_down(error_code) override;
-    void on_failed(error_code) override;
+    void on_down(failure) override;
+    void on_failed(failure) override;
 
     error_code judge_mode(std::string const& mode) const;
     error_code judge_rights(decide::reply const&);
@@ -150,8 +150,8 @@ private:
     void note_refusal(std::string_view command, std::string const& text);
     void log_refusal(step const&, std::string const& text, std::span<std::string_view const> keys)
         const;
-    void fail_waiting(error_code);
-    void fail_if_over(error_code why);
+    void fail_waiting(failure);
+    void fail_if_over(failure why);
     void kill_predecessor(std::int64_t id);
 
     link_context const& context_;
@@ -176,7 +176,7 @@ private:
     std::string run_id_;
     std::int64_t predecessor_ = 0;  ///< the old connection, until its server has ended it
     decide::connection_life life_;  ///< of the connection that is up, or was
-    error_code refusal_;            ///< the last one for the moment
+    failure refusal_;               ///< the last one for the moment
     time_point refused_{};          ///< when that was
     bool others_ended_ = true;      ///< all older connections to this server, for certain
     bool carried_ = false;          ///< the last connection has carried steps

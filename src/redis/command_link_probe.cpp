@@ -192,6 +192,7 @@ error_code command_link::judge_rights(reply const& rights)
 error_code command_link::refuse(std::string const& why) const
 {
     loop_->say(log_level::error, "refuses", why, why);
+    loop_->explain(why);
     return error::server_refused;
 }
 

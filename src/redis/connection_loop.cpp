@@ -350,7 +350,7 @@ void connection_loop::finish()
         down_since_ = now;
     }
     bool const is_stopped = !wanted_ || end_reason_ == error::closed;
-    down_reason_ = !is_stopped && end_reason_ ? end_reason_ : error_code{error::unavailable};
+    down_reason_ = !is_stopped && end_reason_ ? failure{end_reason_} : failure{error::unavailable};
     if (std::exchange(up_, false)) {
         report_end(is_stopped);
         return listener_->on_down(down_reason_);
@@ -455,9 +455,9 @@ void connection_loop::explain_failure()
 void connection_loop::add_words()
 {
     if (down_reason_ == error::server_refused)
-        down_reason_ = detail::refusal(words_, false);
-    else if (down_reason_ == error::unavailable)
-        down_reason_ = detail::unavailable("no connection to " + what_is_tried() + ": " + words_);
+        down_reason_ = detail::refusal(words_, false, what_is_tried());
+    else
+        down_reason_ = {down_reason_, "no connection to " + what_is_tried() + ": " + words_};
 }
 
 // A connection that was up.

@@ -20,6 +20,8 @@
 
 namespace colock {
 
+using detail::failure;
+
 /// The reason of a connection that was given up because a replica has refused to write.
 bool is_refused_write(error_code) noexcept;
 
@@ -44,10 +46,10 @@ public:
         virtual error_code judge_probe(replies const&) = 0;
 
         virtual void on_up() = 0;
-        virtual void on_down(error_code) = 0;
+        virtual void on_down(failure) = 0;
 
         /// No connection came up. If `is_refusal(why)`, waiting does not help.
-        virtual void on_failed(error_code why) = 0;
+        virtual void on_failed(failure why) = 0;
 
     protected:
         ~listener() = default;
@@ -130,7 +132,13 @@ public:
 
     bool is_up() const noexcept { return up_; }
     std::uint64_t epoch() const noexcept { return epoch_; }
-    error_code down_reason() const noexcept { return down_reason_; }
+    failure down_reason() const noexcept { return down_reason_; }
+
+    /// The server, for people.
+    std::string what_is_tried() const;
+
+    /// Says why the answers to a probe are refused, to the log and to those that wait.
+    void explain(std::string words) { words_ = std::move(words); }
 
     /// While up: the server was a replica when it accepted us.
     bool is_replica() const noexcept { return is_replica_; }
@@ -174,7 +182,6 @@ private:
     void add_words();
     void report_failure();
     void report_end(bool is_stopped);
-    std::string what_is_tried() const;
 
     link_context const& context_;
     listener* listener_;
@@ -199,7 +206,7 @@ private:
     replies answered_;
     std::uint64_t epoch_ = 0;
     error_code end_reason_{};  ///< why the connection ended or could not be made
-    error_code down_reason_;
+    failure down_reason_;
     std::string words_;  ///< about the end, for people
     time_point up_since_{};
     time_point down_since_{};

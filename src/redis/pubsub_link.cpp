@@ -169,7 +169,7 @@ void pubsub_link::on_up()
     listener_.on_pubsub_link_up(*this);
 }
 
-void pubsub_link::on_down(error_code why)
+void pubsub_link::on_down(failure why)
 {
     role_look_.clear();
     listener_.on_pubsub_link_down(*this, started_ ? why : error_code{error::closed});

@@ -43,7 +43,7 @@ bool single_server::withdraw(step& s) noexcept
 
 unsigned single_server::lane_of(unsigned slot) const noexcept { return links_.lane_of(slot); }
 
-error_code single_server::down_reason(unsigned slot) const noexcept
+failure single_server::down_reason(unsigned slot) const noexcept
 {
     return links_.link(slot).down_reason();
 }

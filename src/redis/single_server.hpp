@@ -22,7 +22,7 @@ public:
     unsigned lane_of(unsigned slot) const noexcept override;
     bool is_up(unsigned slot) const noexcept override { return links_.link(slot).is_up(); }
     void want_link(unsigned slot) override { links_.want(slot); }
-    error_code down_reason(unsigned slot) const noexcept override;
+    failure down_reason(unsigned slot) const noexcept override;
     unsigned pubsub_of(std::string_view) const noexcept override { return 0; }
     void change_subscriptions(unsigned pubsub, subscription_change const&) override;
     void want_pubsub(unsigned) override { links_.want_pubsub(); }

@@ -26,7 +26,7 @@ void for_each_taken(step_list taken, std::shared_ptr<bool> alive, Act const& act
     }
 }
 
-inline void fail_all(step_list failing, std::shared_ptr<bool> alive, boost::system::error_code why)
+inline void fail_all(step_list failing, std::shared_ptr<bool> alive, failure why)
 {
     for_each_taken(std::move(failing), std::move(alive), [why](step& s) {
         s.answered.set({answer::kind::failed, {}, why, {}});

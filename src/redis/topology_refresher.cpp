@@ -110,11 +110,11 @@ void topology_refresher::send_on(asker& who)
     who.loop().connect_to(next_for(&who).where);
 }
 
-error_code topology_refresher::refusal() const noexcept
+failure topology_refresher::refusal() const noexcept
 {
     bool const is_refused =
         std::ranges::all_of(nodes_, [](auto const& n) { return bool{n.refused}; });
-    return is_refused ? nodes_.back().refused : error_code{};
+    return is_refused ? nodes_.back().refused : failure{};
 }
 
 // ---- Asking ------------------------------------------------------------------------------------
@@ -329,12 +329,12 @@ void topology_refresher::on_down(asker& who)
 }
 
 // Another one follows after a pause, but a node that has not failed yet is asked at once.
-void topology_refresher::on_failed(asker& who, error_code why)
+void topology_refresher::on_failed(asker& who, failure why)
 {
     if (!started_)
         return;
     auto& failed = of(who.loop().where());
-    failed.refused = is_refusal(why) ? why : error_code{};
+    failed.refused = is_refusal(why) ? why : failure{};
     failed.failed = clock::now();
     if (may_add_asker() && next_for(nullptr).failed == time_point{})
         ask_beside();

@@ -9,6 +9,8 @@
 
 namespace colock {
 
+using detail::failure;
+
 /// Asks the nodes of a cluster for the map: those of the config, and those that it has learned of
 /// since.
 ///
@@ -24,7 +26,7 @@ public:
 
         /// Waiting does not help: all known nodes have refused, one after the other, or are not
         /// nodes of a cluster.
-        virtual void on_refresh_refused(error_code) = 0;
+        virtual void on_refresh_refused(failure) = 0;
 
         /// Whether all slots are served, as far as the client knows. If not, it asks again soon.
         virtual bool is_content() const = 0;
@@ -45,8 +47,8 @@ public:
         void write_probe(resp::writer&) override;
         error_code judge_probe(replies const& got) override { return of_.judge_probe(*this, got); }
         void on_up() override { of_.on_up(*this); }
-        void on_down(error_code) override { of_.on_down(*this); }
-        void on_failed(error_code why) override { of_.on_failed(*this, why); }
+        void on_down(failure) override { of_.on_down(*this); }
+        void on_failed(failure why) override { of_.on_failed(*this, why); }
 
         topology_refresher& of_;
         std::shared_ptr<connection_loop> loop_;
@@ -69,7 +71,7 @@ public:
     void note(address const&);
 
     /// Why waiting for a map does not help; no error as long as it may.
-    error_code refusal() const noexcept;
+    failure refusal() const noexcept;
 
 private:
     enum class found { map, no_map, nonsense };
@@ -77,14 +79,14 @@ private:
     struct node {
         address where;
         time_point failed{};    ///< when it last did not answer, or another one was quicker
-        error_code refused{};   ///< why waiting for it does not help
+        failure refused{};      ///< why waiting for it does not help
         bool is_empty = false;  ///< it knows of no slots
     };
 
     error_code judge_probe(asker&, replies const&);
     void on_up(asker&);
     void on_down(asker&);
-    void on_failed(asker&, error_code);
+    void on_failed(asker&, failure);
 
     found read_map(asker&, decide::reply const&);
     void ask();

@@ -167,7 +167,7 @@ public:
 
     /// Why steps of this slot have no answer: why their link is down, or what the server refuses
     /// for the moment; else none.
-    virtual error_code down_reason(unsigned slot) const noexcept = 0;
+    virtual failure down_reason(unsigned slot) const noexcept = 0;
 
     /// Which pub/sub link carries this channel; `no_pubsub` while that is not known.
     virtual unsigned pubsub_of(std::string_view channel) const noexcept = 0;

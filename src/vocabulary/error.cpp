@@ -1,14 +1,14 @@
+#include <colock/diagnostics.hpp>
 #include <colock/error.hpp>
+#include <colock/printable.hpp>
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/ssl/error.hpp>
 
 #include <cerrno>
-#include <compare>
+#include <exception>
 #include <initializer_list>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -73,10 +73,10 @@ char const* text(error e) noexcept
     return "unknown colock error";
 }
 
-/// The same for all categories of our codes, so that they compare equal.
+/// The same for both categories of our codes, so that they compare equal.
 constexpr boost::ulong_long_type category_id = 0xC010'C4E5'0B57'ACE1;
 
-class category : public boost::system::error_category {
+class category final : public boost::system::error_category {
 public:
     constexpr category() noexcept : error_category{category_id} {}
 
@@ -87,81 +87,6 @@ public:
         return text(static_cast<error>(value));
     }
 };
-
-/// An error with words of its own, mostly the server's. Without words it has the usual ones.
-struct worded {
-    error what;
-    bool passing;  ///< a refusal that may pass
-    std::string text;
-    auto operator<=>(worded const&) const = default;
-};
-
-class worded_category final : public category {
-public:
-    explicit worded_category(worded const& of) : of_{of} {}
-
-    using category::message;
-    std::string message(int value) const override
-    {
-        return has_words(value) ? of_.text : category::message(value);
-    }
-    char const* message(int value, char* buffer, std::size_t size) const noexcept override
-    {
-        return has_words(value) ? of_.text.c_str() : category::message(value, buffer, size);
-    }
-
-    bool is_passing_refusal(int value) const noexcept { return is(value) && of_.passing; }
-
-private:
-    bool is(int value) const noexcept { return value == static_cast<int>(of_.what); }
-    bool has_words(int value) const noexcept { return is(value) && !of_.text.empty(); }
-
-    worded of_;
-};
-
-/// Codes outlive everything, so categories are kept for ever. Servers have few different words;
-/// where they name keys, the limits keep that from growing. Beyond them a code keeps its condition
-/// and loses its words.
-class worded_codes {
-public:
-    boost::system::error_category const& find(worded of)
-    {
-        of.text = shown(of.text);
-        std::scoped_lock const guard{mutex_};
-        if (known_.size() >= most && !known_.contains(of))
-            of.text.clear();
-        auto const known = known_.find(of);
-        if (known != known_.end())
-            return *known->second;
-        auto made = std::make_unique<worded_category const>(of);
-        return *known_.emplace(std::move(of), std::move(made)).first->second;
-    }
-
-private:
-    static constexpr std::size_t most = 100;
-    static constexpr std::size_t longest = 300;
-
-    /// Without what could steer a terminal.
-    static std::string shown(std::string_view words)
-    {
-        std::string kept{words.substr(0, longest)};
-        for (char& each : kept)
-            if (auto const code = static_cast<unsigned char>(each); code < 0x20 || code == 0x7f)
-                each = ' ';
-        return kept;
-    }
-
-    std::mutex mutex_;
-    std::map<worded, std::unique_ptr<worded_category const>> known_;
-};
-
-/// Of one error, because each has a limit of its own.
-template <error what>
-error_code code_of(bool passing, std::string text)
-{
-    static worded_codes& all = *new worded_codes;  // codes may be compared at any time
-    return {static_cast<int>(what), all.find({what, passing, std::move(text)})};
-}
 
 bool is_retryable(error e) noexcept
 {
@@ -202,6 +127,13 @@ bool is_broken_connection(error_code const& ec) noexcept
     return false;
 }
 
+/// Of refusals that may pass.
+boost::system::error_category const& passing_category() noexcept
+{
+    static category const instance;
+    return instance;
+}
+
 class conditions final : public boost::system::error_category {
 public:
     char const* name() const noexcept override { return "colock condition"; }
@@ -212,9 +144,8 @@ public:
             return false;
         if (ec.category() != colock::error_category())
             return is_broken_connection(ec);
-        auto const* const has_words = dynamic_cast<worded_category const*>(&ec.category());
         return is_retryable(static_cast<error>(ec.value())) ||
-            (has_words && has_words->is_passing_refusal(ec.value()));
+            &ec.category() == &passing_category();
     }
 };
 
@@ -239,24 +170,75 @@ boost::system::error_condition make_error_condition(condition c) noexcept
     return {static_cast<int>(c), condition_category()};
 }
 
-error_code detail::refusal(std::string_view words, bool passing) noexcept
+// ---- Their texts -------------------------------------------------------------------------------
+
+namespace {
+
+/// Words can be as long as a server likes.
+constexpr std::size_t longest_words = 300;
+
+}  // namespace
+
+detail::failure::failure(error_code ec, std::string_view words) noexcept : error_code{ec}
 {
     try {
-        return code_of<error::server_refused>(
-            passing, std::string{"the server refused a command: "}.append(words)
-        );
+        if (words.size() > longest_words)
+            words = words.substr(0, before_character(words, longest_words));
+        said = std::make_shared<std::string const>(printable(words));
     } catch (...) {
-        return error::server_refused;
+        said = nullptr;
     }
 }
 
-error_code detail::unavailable(std::string_view reason) noexcept
+std::string detail::failure::text() const { return said ? *said : message(); }
+
+detail::failure detail::refusal(
+    std::string_view words, bool passing, std::string_view server
+) noexcept
+try {
+    auto const& of = passing ? passing_category() : error_category();
+    error_code const ec{static_cast<int>(error::server_refused), of};
+    return {ec, std::string{server}.append(" refused a command: ").append(words)};
+} catch (...) {
+    return error::server_refused;
+}
+
+detail::failure detail::unavailable(std::string_view reason) noexcept
 {
-    try {
-        return code_of<error::unavailable>(false, std::string{reason});
-    } catch (...) {
-        return error::unavailable;
-    }
+    return {error::unavailable, reason};
+}
+
+std::string detail::text_of(failure const& why, call_about const& about)
+{
+    std::string text = about.operation;
+    if (auto const name = about.name.view(); !name.empty())
+        text.append(text.empty() ? "" : " ").append(printable(name));
+    auto words = why.text();
+    if (about.server && words.find(*about.server) == std::string::npos)
+        text.append(" at ").append(*about.server);
+    return text.empty() ? words : text.append(": ").append(words);
+}
+
+std::exception_ptr detail::exception_of(failure const& why, call_about const& about) noexcept
+try {
+    if (!why)
+        return nullptr;
+    return std::make_exception_ptr(error_with_diagnostics{why, text_of(why, about)});
+} catch (...) {  // no memory for it
+    return std::current_exception();
+}
+
+diagnostics const& error_with_diagnostics::get_diagnostics() const noexcept
+{
+    static diagnostics const none;
+    return said_ ? *said_ : none;  // none: it was moved from
+}
+
+error_with_diagnostics::error_with_diagnostics(error_code ec, std::string text) : system_error{ec}
+{
+    auto said = std::make_shared<diagnostics>();
+    said->set(std::move(text));
+    said_ = std::move(said);
 }
 
 }  // namespace v0_3

@@ -33,7 +33,7 @@ std::shared_ptr<waiter> wait_queue::take_out(waiter& who)
     return self;
 }
 
-void wait_queue::leave(waiter& who, error_code why)
+void wait_queue::leave(waiter& who, failure why)
 {
     bool const was_first = &queue_.front() == &who;
     auto const self = take_out(who);
@@ -59,10 +59,10 @@ void wait_queue::admit_same_owner(waiter const& holder)
     }
 }
 
-void wait_queue::end_waiters(error_code why) { end_arrived(core_.last_arrival(), why); }
+void wait_queue::end_waiters(failure why) { end_arrived(core_.last_arrival(), why); }
 
 // Their requests are withdrawn from the end, so that nobody moves up that leaves, too.
-void wait_queue::end_arrived(std::uint64_t last, error_code why)
+void wait_queue::end_arrived(std::uint64_t last, failure why)
 {
     auto const life = shared_from_this();
     std::vector<std::shared_ptr<waiter>> gone;

@@ -27,13 +27,13 @@ public:
     virtual void admit(std::shared_ptr<waiter> const&) = 0;
 
     /// The caller of a waiter in the queue wants no more, for this reason; none: its wait ran out.
-    void leave(waiter&, error_code why);
+    void leave(waiter&, failure why);
 
     /// Whether those who wait can't have it now, as far as this client knows: somebody else has it
     /// by the last answer of the server, or this client has it itself.
     virtual bool is_taken() const noexcept { return is_refused_; }
 
-    void end_waiters(error_code why) override;
+    void end_waiters(failure why) override;
     void tell(presence&) const override;
     void destroy_pending() noexcept override;
 
@@ -60,11 +60,11 @@ protected:
     std::shared_ptr<waiter> take_first() { return take_out(first()); }
 
     /// Takes it out, and answers its caller.
-    void dismiss(waiter& who, error_code why) { take_out(who)->fail(why); }
+    void dismiss(waiter& who, failure why) { take_out(who)->fail(why); }
 
     /// Ends those that had called when the number of calls was `last`: the refusal of a request
     /// says nothing to a call that came after it.
-    void end_arrived(std::uint64_t last, error_code why);
+    void end_arrived(std::uint64_t last, failure why);
 
     /// A single try does not wait. `which` says which of them have had theirs.
     template <class Predicate>

@@ -19,24 +19,24 @@ waiter::waiter(core_ptr c, state_kind what, std::string key, acquire_options con
 {}
 
 // The answer of a server counts for as long as it is reached.
-error_code waiter::why_unserved() const
+failure waiter::why_unserved() const
 {
     auto const& transport = inside->transport();
     auto const slot = decide::slot_of(name);
     if (!once && queue && queue->is_taken() && transport.is_up(slot))
         return {};
     auto const down = transport.down_reason(slot);
-    return down ? down : error_code{error::unavailable};
+    return down ? down : failure{error::unavailable};
 }
 
 // A single try has time for two rounds: the one under way, and its own.
-error_code waiter::limit_to(milliseconds longest)
+failure waiter::limit_to(milliseconds longest)
 {
     once = longest == milliseconds{0};
     auto const& settings = inside->settings();
     wait = once ? settings.timeout + (wants.is_none() ? 0 : 2) * settings.sync_timeout
                 : std::min(longest, decide::longest_lease);
-    return longest < milliseconds{0} ? error_code{error::invalid_argument} : error_code{};
+    return longest < milliseconds{0} ? failure{error::invalid_argument} : failure{};
 }
 
 hold_ptr waiter::make_hold() const
@@ -113,7 +113,7 @@ void waiter::grant()
         std::get<completion<>>(done)({});
 }
 
-void waiter::leave(error_code why)
+void waiter::leave(failure why)
 {
     if (queue)
         queue->leave(*this, why);
@@ -121,7 +121,7 @@ void waiter::leave(error_code why)
         fail(why);
 }
 
-void waiter::fail(error_code ec)
+void waiter::fail(failure ec)
 {
     limit.clear();
     if (is_done())
@@ -147,7 +147,7 @@ void waiter::ask_copies(step& s) const
 }
 
 void start(
-    std::shared_ptr<waiter> who, error_code wrong, void (*admit)(std::shared_ptr<waiter> const&)
+    std::shared_ptr<waiter> who, failure wrong, void (*admit)(std::shared_ptr<waiter> const&)
 )
 {
     auto const& strand = who->inside->strand();

@@ -56,13 +56,13 @@ struct waiter final :
     void cancel() override { leave(asio::error::operation_aborted); }
 
     /// It is not to wait longer. Zero: one attempt, within `config::timeout`. Negative: an error.
-    error_code limit_to(milliseconds);
+    failure limit_to(milliseconds);
 
     // Each completes the caller.
     void grant(hold_ptr const&);  ///< the caller has it from now on
     void grant(std::vector<held_permit> const&);
     void grant();
-    void fail(error_code);        ///< if it still waits
+    void fail(failure);           ///< if it still waits
     void give_up() { fail({}); }  ///< its wait is over, or it has tried in vain
 
     /// Tells the observer. For a hold, `grant` does.
@@ -104,17 +104,17 @@ private:
 
     microseconds waited() const;  ///< so far
     void begin(hold_ptr const&) const;
-    void leave(error_code why);
+    void leave(failure why);
 
     /// Why its wait ends in vain: no error if it is taken, else the reason that nobody has said so.
-    error_code why_unserved() const;
+    failure why_unserved() const;
 };
 
 /// Makes a waiter of a call. `name` is without the client's prefix.
 template <class... Values>
 std::shared_ptr<waiter> make_waiter(
     core_ptr inside,
-    asio::any_completion_handler<void(error_code, Values...)> handler,
+    asio::any_completion_handler<void(failure, Values...)> handler,
     state_kind kind,
     std::string name,
     acquire_options const& options = {}
@@ -129,8 +129,6 @@ std::shared_ptr<waiter> make_waiter(
 
 /// Brings it to the strand, and there to its queue by `admit`. It fails if something is `wrong`
 /// with the call, or the client refuses it.
-void start(
-    std::shared_ptr<waiter>, error_code wrong, void (*admit)(std::shared_ptr<waiter> const&)
-);
+void start(std::shared_ptr<waiter>, failure wrong, void (*admit)(std::shared_ptr<waiter> const&));
 
 }  // namespace colock

@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(errors_are_thrown_with_the_name)
     } catch (boost::system::system_error const& e) {
         said = e.what();
     }
-    BOOST_TEST(said.find("lock " + name) != std::string::npos);
+    BOOST_TEST(said.find("acquire " + name + " at ") != std::string::npos);
     redis.close();
     BOOST_TEST((code_of([&] { wrong.lock(); }) == error::closed));
     BOOST_TEST((code_of([&] { redis.close(); }) == error::closed));

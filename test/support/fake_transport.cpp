@@ -54,7 +54,7 @@ void expectation::unsynced(decide::reply r, error_code why)
 
 void expectation::lose() { give({answer::kind::lost, {}, error::unavailable, {}}); }
 void expectation::not_now() { give({answer::kind::not_now, {}, error::unavailable, {}}); }
-void expectation::fail(error_code ec) { give({answer::kind::failed, {}, ec, {}}); }
+void expectation::fail(failure why) { give({answer::kind::failed, {}, std::move(why), {}}); }
 
 void expectation::out_of_memory()
 {
@@ -321,7 +321,7 @@ unsigned fake_transport::link_of(unsigned slot) const noexcept
     return slot % static_cast<unsigned>(up_.size());
 }
 
-error_code fake_transport::down_reason(unsigned slot) const noexcept
+failure fake_transport::down_reason(unsigned slot) const noexcept
 {
     return up_[link_of(slot)] ? error_code{} : down_reason_to_tell;
 }

@@ -76,7 +76,7 @@ public:
     void unsynced(decide::reply r, error_code why = error::not_replicated);
     void lose();
     void not_now();
-    void fail(error_code ec);
+    void fail(failure why);
     void out_of_memory();
 
     /// The step was written.
@@ -189,7 +189,7 @@ public:
     void stop() override;
     unsigned lane_of(unsigned slot) const noexcept override { return link_of(slot); }
     bool is_up(unsigned slot) const noexcept override { return up_[link_of(slot)]; }
-    error_code down_reason(unsigned slot) const noexcept override;
+    failure down_reason(unsigned slot) const noexcept override;
     void change_subscriptions(unsigned pubsub, subscription_change const&) override;
     void want_pubsub(unsigned pubsub) override;
     std::size_t links_up() const noexcept override;

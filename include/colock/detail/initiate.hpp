@@ -1,17 +1,21 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include <colock/detail/failure.hpp>
+#include <colock/diagnostics.hpp>
+
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/deferred.hpp>
 
 #include <chrono>
 #include <concepts>
 #include <memory>
 #include <ratio>
+#include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 // Turns a completion token into a type-erased handler, so that the code behind it is compiled once.
 namespace colock {
@@ -82,15 +86,48 @@ concept token_for = asio::completion_token_for<std::decay_t<Token>, Signature>;
 template <class First, class Token, class Options, class Signature>
 concept call_for = (std::convertible_to<First, Options> && token_for<Token, Signature>) ||
     (!std::convertible_to<First, Options> && token_for<First, Signature> &&
-     std::same_as<Token, asio::deferred_t>);
+     std::same_as<Token, default_token>);
+
+/// The handlers of the entry points, which get the words of an error with it.
+template <class Signature>
+using handler = asio::any_completion_handler<typename with_failure<Signature>::type>;
+
+/// The server as errors name it; nothing without a client.
+std::shared_ptr<std::string const> server_of(core_ptr const&) noexcept;
+
+// The server that an operation is about. Several locks may have several, and then the words of the
+// one that failed name it.
+std::shared_ptr<std::string const> server_for(core_ptr const& core, auto const&...) noexcept
+{
+    return server_of(core);
+}
+
+// The name that an operation is about, by its first argument.
+template <class... Arguments>
+short_name name_of(Arguments const&...) noexcept
+{
+    return {};
+}
+short_name name_of(std::string const& name, auto const&...) noexcept { return short_name{name}; }
+short_name name_of(std::vector<std::string> const& names, auto const&...)
+{
+    return names.empty() ? short_name{} : name_of_many(names.front(), names.size());
+}
+template <class Subject>
+    requires requires(Subject const& subject) { subject.name; }
+short_name name_of(Subject const& subject, auto const&...) noexcept
+{
+    return short_name{subject.name};
+}
 
 /// The initiation of every operation. It has an executor type, so that a bare `cancel_after(5s)`
 /// finds the executor for its timer.
 template <class Signature, class... Arguments>
 struct initiation {
     using executor_type = asio::any_io_executor;
-    using entry_point = void (*)(core_ptr, asio::any_completion_handler<Signature>, Arguments...);
+    using entry_point = void (*)(core_ptr, handler<Signature>, Arguments...);
 
+    char const* operation;
     core_ptr core;
     entry_point entry;
 
@@ -99,19 +136,30 @@ struct initiation {
     template <class Handler, class... Values>
     void operator()(Handler&& handler, Values&&... values) const
     {
-        entry(
-            core,
-            asio::any_completion_handler<Signature>(std::forward<Handler>(handler)),
-            std::forward<Values>(values)...
-        );
+        using given = std::decay_t<Handler>;
+        if constexpr (takes_failure<given>) {
+            if constexpr (requires { handler.how.about; })
+                handler.how.about = {operation, name_of(values...), server_for(core, values...)};
+            entry(
+                core,
+                detail::handler<Signature>(std::forward<Handler>(handler)),
+                std::forward<Values>(values)...
+            );
+        } else {
+            (*this)(
+                failure_handler<as_code, given>{{}, std::forward<Handler>(handler)},
+                std::forward<Values>(values)...
+            );
+        }
     }
 };
 
 /// Starts `entry` with a copy of the arguments: nothing in an operation refers to the caller.
 template <class Signature, class Token, class... Arguments>
 auto initiate(
+    char const* operation,
     core_ptr core,
-    void (*entry)(core_ptr, asio::any_completion_handler<Signature>, Arguments...),
+    void (*entry)(core_ptr, handler<Signature>, Arguments...),
     Token&& token,
     std::type_identity_t<Arguments>... arguments
 )
@@ -121,18 +169,26 @@ auto initiate(
     // token that it is to wrap, also another `as_tuple_t`.
     value own = std::forward<Token>(token);
     return asio::async_initiate<value, Signature>(
-        initiation<Signature, Arguments...>{std::move(core), entry}, own, std::move(arguments)...
+        initiation<Signature, Arguments...>{operation, std::move(core), entry},
+        own,
+        std::move(arguments)...
     );
 }
 
 /// The same for a `call_for`; the options are the last argument of `entry`.
 template <class Signature, class Options, class First, class Token, class Entry, class... Arguments>
 auto initiate_call(
-    core_ptr core, Entry entry, First&& options, Token&& token, Arguments&&... arguments
+    char const* operation,
+    core_ptr core,
+    Entry entry,
+    First&& options,
+    Token&& token,
+    Arguments&&... arguments
 )
 {
     if constexpr (std::convertible_to<First, Options>)
         return initiate<Signature>(
+            operation,
             std::move(core),
             entry,
             std::forward<Token>(token),
@@ -141,6 +197,7 @@ auto initiate_call(
         );
     else
         return initiate<Signature>(
+            operation,
             std::move(core),
             entry,
             std::forward<First>(options),

@@ -50,7 +50,7 @@ struct map_reader final : topology_refresher::listener {
                 "a map is in range"
             );
     }
-    void on_refresh_refused(error_code) override {}
+    void on_refresh_refused(detail::failure) override {}
     bool is_content() const override { return content; }
     bool content = true;
 };

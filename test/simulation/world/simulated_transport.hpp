@@ -41,7 +41,7 @@ public:
     unsigned lane_of(unsigned slot) const noexcept override;
     bool is_up(unsigned slot) const noexcept override { return line_of(slot).is_up(); }
     void want_link(unsigned slot) override { open(line_of(slot)); }
-    error_code down_reason(unsigned slot) const noexcept override
+    failure down_reason(unsigned slot) const noexcept override
     {
         return line_of(slot).down_reason();
     }

@@ -723,12 +723,16 @@ BOOST_AUTO_TEST_CASE(the_links_of_a_node_without_slots_are_forgotten)
 // ---- What is refused for the moment ------------------------------------------------------------
 
 /// What a single try ends with, in a moment.
-error_code try_once(connected& at)
+std::pair<error_code, std::string> try_once(connected& at)
 {
     pending_try p;
-    lock{*at.redis, "k"}.try_acquire(p.token());
+    diagnostics said;
+    lock{*at.redis, "k"}.try_acquire(with_diagnostics(said, p.token()));
     BOOST_TEST_REQUIRE(at.comes([&] { return p.is_done(); }));
-    return p.ec();
+    std::string const about = "try_acquire k";
+    BOOST_TEST_REQUIRE(said.text().starts_with(about));
+    auto words = said.text().substr(about.size());
+    return {p.ec(), words.substr(words.find(": ") + 2)};
 }
 
 config impatient()
@@ -754,9 +758,9 @@ BOOST_DATA_TEST_CASE_F(
     server.say([words](command const& c) -> answer {
         return is_acquire(c) ? answer{wire::failure(words)} : std::nullopt;
     });
-    auto const ec = try_once(*this);
+    auto const [ec, said] = try_once(*this);
     BOOST_TEST((ec == error::unavailable));
-    BOOST_TEST(ec.message() == "the server refuses for the moment: " + words);
+    BOOST_TEST(said.ends_with(std::to_string(server.port()) + " refuses for the moment: " + words));
     BOOST_TEST(log.size() == 1U);
     BOOST_TEST(says("the server refuses acquire for the moment: " + words + "; trying again"));
     server.say({});
@@ -771,12 +775,25 @@ BOOST_AUTO_TEST_CASE(a_try_at_a_server_that_is_not_ready_says_why)
             return c.is(verb) ? answer{wire::failure("LOADING the dataset")} : std::nullopt;
         });
         at.connect_by(topology::single, {&at.server}, impatient());
-        auto const ec = try_once(at);
+        auto const [ec, said] = try_once(at);
         BOOST_TEST((ec == error::unavailable));
-        BOOST_TEST(ec.message().starts_with("no connection to 127.0.0.1:"));
-        BOOST_TEST(ec.message().ends_with(": LOADING the dataset"));
-        BOOST_TEST(at.says(ec.message() + "; trying again"));
+        BOOST_TEST(said.starts_with("no connection to 127.0.0.1:"));
+        BOOST_TEST(said.ends_with(": LOADING the dataset"));
+        BOOST_TEST(at.says(said + "; trying again"));
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_user_who_may_run_no_script_is_told_the_remedy)
+{
+    server.say([](command const& c) -> answer {
+        auto const words = "NOPERM User default has no permissions to run the 'eval' command";
+        return c.is("EVAL") ? answer{wire::failure(words)} : std::nullopt;
+    });
+    connect_by(topology::single, {&server}, impatient());
+    auto const [ec, said] = try_once(*this);
+    BOOST_TEST((ec == error::server_refused));
+    BOOST_TEST(said.find("the server refuses EVAL: NOPERM") != said.npos);
+    BOOST_TEST(said.find("Remedy: ACL SETUSER default +eval") != said.npos, said);
 }
 
 BOOST_AUTO_TEST_CASE(a_slot_that_no_node_serves_is_told)
@@ -785,9 +802,9 @@ BOOST_AUTO_TEST_CASE(a_slot_that_no_node_serves_is_told)
     server.serve({{0, slot - 1, server.port()}, {slot + 1, 16'383, server.port()}});
     connect_by(topology::cluster, {&server}, impatient());
     BOOST_TEST_REQUIRE(has(acquire("before")));
-    auto const ec = try_once(*this);
+    auto const [ec, said] = try_once(*this);
     BOOST_TEST((ec == error::unavailable));
-    BOOST_TEST(ec.message() == "no node of the cluster serves the slot of the name");
+    BOOST_TEST(said == "no node of the cluster serves the slot of the name");
     BOOST_TEST(log.size() == 1U);
     BOOST_TEST(says("serves the slot of the name: " + std::to_string(slot)));
 }
@@ -797,8 +814,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_does_not_answer_refuses_nothing)
     connect_by(topology::single, {&server}, impatient());
     BOOST_TEST_REQUIRE(has(acquire("before")));
     server.say([](command const&) -> answer { return ""; });
-    auto const ec = try_once(*this);
-    BOOST_TEST(ec.message() == make_error_code(error::unavailable).message());
+    auto const said = try_once(*this).second;
+    BOOST_TEST(said == make_error_code(error::unavailable).message());
 }
 
 BOOST_AUTO_TEST_CASE(words_for_the_moment_have_no_secret_and_steer_no_terminal)
@@ -810,8 +827,8 @@ BOOST_AUTO_TEST_CASE(words_for_the_moment_have_no_secret_and_steer_no_terminal)
     server.say([](command const& c) -> answer {
         return is_acquire(c) ? answer{wire::failure("BUSY s3cret \x1b[2J")} : std::nullopt;
     });
-    auto const ec = try_once(*this);
-    BOOST_TEST(ec.message().ends_with(": BUSY *** \\x1b[2J"));
+    auto const said = try_once(*this).second;
+    BOOST_TEST(said.ends_with(": BUSY *** \\x1b[2J"));
     BOOST_TEST(says(": BUSY *** \\x1b[2J"));
 }
 
