@@ -9,9 +9,11 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -40,10 +42,39 @@ namespace trace = opentelemetry::trace;
 using opentelemetry::context::Context;
 using span_ptr = opentelemetry::nostd::shared_ptr<trace::Span>;
 
-inline void fail(trace::Span& span, error_code why)
+/// An error of an operation, and its text.
+struct told_error {
+    told_error() = default;
+    told_error(error_code why) : code{why}, text{why ? why.message() : std::string{}} {}
+    told_error(error e) : told_error{make_error_code(e)} {}
+    told_error(error_code why, std::string said) : code{why}, text{std::move(said)} {}
+    /// Of an operation that throws. An exception without a code is a failure nevertheless.
+    told_error(std::exception_ptr const& thrown)
+    {
+        if (!thrown)
+            return;
+        try {
+            std::rethrow_exception(thrown);
+        } catch (boost::system::system_error const& e) {
+            code = e.code();
+            text = e.what();
+        } catch (std::exception const& e) {
+            code = make_error_code(boost::system::errc::state_not_recoverable);
+            text = e.what();
+        } catch (...) {
+            code = make_error_code(boost::system::errc::state_not_recoverable);
+            text = "an unknown exception";
+        }
+    }
+
+    error_code code{};
+    std::string text{};
+};
+
+inline void fail(trace::Span& span, told_error const& why)
 {
-    auto const type = error_type(why);
-    auto const message = why.message();
+    auto const type = error_type(why.code);
+    auto const& message = why.text;
     span.SetAttribute("error.type", view(type));
     span.SetStatus(trace::StatusCode::kError, view(message));
 }
@@ -154,13 +185,13 @@ public:
 
     span_ptr const& span() const noexcept { return span_; }
 
-    void end(char const* outcome, error_code why = {})
+    void end(char const* outcome, told_error const& why = {})
     {
         if (ended_.exchange(true))
             return;
         of_.with->forget(of_.name, span_->GetContext());
         span_->SetAttribute("colock.outcome", outcome);
-        if (why)
+        if (why.code)
             fail(*span_, why);
         span_->End();
     }
@@ -183,10 +214,10 @@ public:
         return of_.with->begin_release(of_.parent, of_.name);
     }
 
-    static void end_release(trace::Span& span, error_code ec)
+    static void end_release(trace::Span& span, told_error const& why)
     {
-        if (ec && ec != asio::error::operation_aborted)
-            fail(span, ec);
+        if (why.code && why.code != asio::error::operation_aborted)
+            fail(span, why);
         span.End();
     }
 
@@ -205,10 +236,10 @@ struct release_initiation {
     void operator()(Handler&& handler)
     {
         auto span = of ? of->begin_release() : span_ptr{};
-        auto const answered = [span = std::move(span)](error_code ec) {
+        auto const answered = [span = std::move(span)](std::exception_ptr thrown) {
             if (span)
-                hold_span::end_release(*span, ec);
-            return asio::deferred.values(ec);
+                hold_span::end_release(*span, thrown);
+            return asio::deferred.values(std::move(thrown));
         };
         std::move(operation)(asio::deferred(answered))(std::forward<Handler>(handler));
     }
@@ -275,13 +306,13 @@ public:
     }
 
     /// Releases the hold as `hold::release` does, with a span `colock.release`. Gives a deferred
-    /// operation: await it, or call it with another completion token.
+    /// operation, which throws: await it, or call it with another completion token.
     auto release()
     {
-        auto operation = held_.release(boost::asio::deferred);
+        auto operation = held_.release();
         detail::release_initiation<decltype(operation)> begin{span_, std::move(operation)};
         boost::asio::deferred_t token;
-        return boost::asio::async_initiate<boost::asio::deferred_t, void(error_code)>(
+        return boost::asio::async_initiate<boost::asio::deferred_t, void(std::exception_ptr)>(
             std::move(begin), token
         );
     }

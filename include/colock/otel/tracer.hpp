@@ -8,7 +8,6 @@
 #include <colock/otel/traced.hpp>
 #include <colock/with_lock.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/deferred.hpp>
@@ -60,9 +59,9 @@ struct traced_result<if_acquired<Held>> {
 
 template <class Signature>
 struct traced_signature;
-template <class... Results>
-struct traced_signature<void(error_code, Results...)> {
-    using type = void(error_code, typename traced_result<Results>::type...);
+template <class Failure, class... Results>
+struct traced_signature<void(Failure, Results...)> {
+    using type = void(Failure, typename traced_result<Results>::type...);
 };
 
 template <class Result>
@@ -78,14 +77,14 @@ bool is_granted(Result const& result)
         return true;
 }
 
-inline void end_wait(trace::Span& span, error_code ec, bool granted)
+inline void end_wait(trace::Span& span, told_error const& why, bool granted)
 {
     char const* outcome = granted ? "acquired" : "gave_up";
-    if (ec)
-        outcome = ec == asio::error::operation_aborted ? "cancelled" : "failed";
+    if (why.code)
+        outcome = why.code == asio::error::operation_aborted ? "cancelled" : "failed";
     span.SetAttribute("colock.outcome", outcome);
-    if (ec && ec != asio::error::operation_aborted)
-        fail(span, ec);
+    if (why.code && why.code != asio::error::operation_aborted)
+        fail(span, why);
     span.End();
 }
 
@@ -99,14 +98,14 @@ struct wait_initiation {
     void operator()(Handler&& handler)
     {
         auto span = of.with->begin_wait(of.parent, of.name);
-        auto const ended = [of = std::move(of), span = std::move(span)]<class... Results>(
-                               error_code ec, Results... results
-                           ) {
-            end_wait(*span, ec, (true && ... && is_granted(results)));
-            if (ec)
-                return asio::deferred.values(ec, typename traced_result<Results>::type{}...);
+        auto const ended = [of = std::move(of),
+                            span = std::move(span
+                            )]<class Failure, class... Results>(Failure why, Results... results) {
+            end_wait(*span, why, (true && ... && is_granted(results)));
+            if (why)
+                return asio::deferred.values(why, typename traced_result<Results>::type{}...);
             return asio::deferred.values(
-                ec, traced_result<Results>::make(std::move(results), of)...
+                why, traced_result<Results>::make(std::move(results), of)...
             );
         };
         std::move(operation)(asio::deferred(ended))(std::forward<Handler>(handler));
@@ -114,14 +113,14 @@ struct wait_initiation {
 };
 
 /// Ends the span of a release also if that throws.
-struct release_answer {
-    explicit release_answer(trace::Span& of) : span{of} {}
-    ~release_answer() { hold_span::end_release(span, ec); }
-    release_answer(release_answer const&) = delete;
-    release_answer& operator=(release_answer const&) = delete;
+struct release_end {
+    explicit release_end(trace::Span& of) : span{of} {}
+    ~release_end() { hold_span::end_release(span, {answer.ec, answer.said.text()}); }
+    release_end(release_end const&) = delete;
+    release_end& operator=(release_end const&) = delete;
 
     trace::Span& span;
-    error_code ec{};
+    colock::detail::release_answer answer{};
 };
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters): all of it outlives them
@@ -134,9 +133,9 @@ asio::awaitable<void> release_after_work(traced<Held>& held, std::string doing)
     if (!colock::detail::may_await(mine))
         co_return;  // the destructor releases
     auto const span = held.state()->begin_release();
-    release_answer answer{*span};
+    release_end end{*span};
     co_await colock::detail::release_after_work(
-        *held, std::move(doing), colock::detail::late_loss::thrown, &answer.ec
+        *held, std::move(doing), colock::detail::late_loss::thrown, &end.answer
     );
 }
 
@@ -162,10 +161,10 @@ asio::awaitable<traced_work<Held, Work>> run_and_release(
 /// The hold of an operation that is traced.
 template <class Operation>
 struct held_by {
-    template <class Held>
-    static Held of(void (*)(error_code, traced<Held>));
-    template <class Held>
-    static Held of(void (*)(error_code, if_acquired<traced<Held>>));
+    template <class Failure, class Held>
+    static Held of(void (*)(Failure, traced<Held>));
+    template <class Failure, class Held>
+    static Held of(void (*)(Failure, if_acquired<traced<Held>>));
     using type = decltype(of(static_cast<asio::completion_signature_of_t<Operation>*>(nullptr)));
 };
 
@@ -177,8 +176,7 @@ asio::awaitable<work_under<Operation, Work>> run_with(
     Operation operation, std::string name, Work work
 )
 {
-    auto [ec, held] = co_await std::move(operation)(asio::as_tuple(asio::deferred));
-    colock::detail::throw_if(ec, "with_lock ", name);
+    auto held = co_await std::move(operation);
     co_return co_await run_and_release(held, work, "with_lock " + name);
 }
 
@@ -187,8 +185,7 @@ asio::awaitable<colock::detail::if_run<work_under<Operation, Work>>> run_with_fo
     Operation operation, std::string name, Work work
 )
 {
-    auto [ec, held] = co_await std::move(operation)(asio::as_tuple(asio::deferred));
-    colock::detail::throw_if(ec, "with_lock_for ", name);
+    auto held = co_await std::move(operation);
     using result = colock::detail::if_run<work_under<Operation, Work>>;
     if (!held)
         co_return result{};
@@ -235,8 +232,8 @@ asio::awaitable<colock::detail::if_run<work_under<Operation, Work>>> run_with_fo
 ///   `db.system.name`, `db.operation.name`, `db.namespace`, `error.type`, and, if the config has
 ///   one address alone, `server.address` and `server.port`.
 /// \par Operations
-///   Each gives a deferred operation: await it, or call it with another completion token, as in
-///   `mine.acquire(lock)(boost::asio::use_future)`.
+///   Each gives a deferred operation, which throws as `lock::acquire` does: await it, or call it
+///   with another completion token, as in `mine.acquire(lock)(boost::asio::use_future)`.
 /// \par Cost
 ///   A hold whose span is recorded has one more handler on the client's executor, for the loss.
 /// \par Thread-safety
@@ -276,7 +273,7 @@ public:
     template <class Lock>
     auto acquire(Lock const& lock, acquire_options options = {}) const
     {
-        return follow(lock.name(), lock.acquire(options, boost::asio::deferred));
+        return follow(lock.name(), lock.acquire(options));
     }
 
     /// As `lock.try_acquire_for(wait, options)`. Gives an `if_acquired<traced<hold>>`.
@@ -285,7 +282,7 @@ public:
         Lock const& lock, std::chrono::duration<Rep, Period> wait, acquire_options options = {}
     ) const
     {
-        return follow(lock.name(), lock.try_acquire_for(wait, options, boost::asio::deferred));
+        return follow(lock.name(), lock.try_acquire_for(wait, options));
     }
 
     /// Makes spans of any other operation that acquires: `follow("pool", pool.acquire(3))`. In its
