@@ -245,14 +245,17 @@ asio::awaitable<void> runner::publish()
         words = std::string{host} + ":" + std::to_string(getpid());
     }
     colock::leadership office{std::move(held_)};
+    colock::diagnostics why;
     auto said = office.publish(
         std::move(words),
-        asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
+        colock::with_diagnostics(
+            why, asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
+        )
     );
     held_ = office.take_hold();
     auto const [ec] = co_await std::move(said);
     if (ec && ec != colock::error::lost && ended_by_ == 0)
-        say("publish who leads: " + ec.message());
+        say(why.text());
 }
 
 // ---- The command -------------------------------------------------------------------------------

@@ -124,21 +124,26 @@ asio::awaitable<void> runner::release()
     progress const line{session_.context().get_executor(), options_.command, [this] {
                             return name() + ": releasing the lock";
                         }};
-    auto const [ec] = co_await held_.release(asio::as_tuple(asio::deferred));
+    colock::diagnostics why;
+    auto const [ec] =
+        co_await held_.release(colock::with_diagnostics(why, asio::as_tuple(asio::deferred)));
     if (ec == colock::error::lost)
         say("release: the lock was no longer ours; somebody else may have had it while " +
             program() + " ran. Let the resource check COLOCK_TOKEN");
     else if (ec)
-        say("release: " + ec.message() + when_free());
+        say(why.text() + when_free());
 }
 
 /// Operations under way end in order, and locks are released: nothing is left in Redis.
 asio::awaitable<void> runner::leave()
 {
     bool const has_lock{held_};
-    auto const [ec] = co_await session_.redis().close(asio::as_tuple(asio::deferred));
+    colock::diagnostics why;
+    auto const [ec] = co_await session_.redis().close(
+        colock::with_diagnostics(why, asio::as_tuple(asio::deferred))
+    );
     if (ec && has_lock)
-        say("release: " + ec.message() + when_free());
+        say(why.text() + when_free());
 }
 
 }  // namespace cli
