@@ -120,11 +120,10 @@ void double_transport::connect()
     later([this] { open(); });
 }
 
-void double_transport::disconnect(error_code why)
+void double_transport::disconnect()
 {
     reachable_ = false;
-    why_down_ = why;
-    later([this, why] { close(why); });
+    later([this] { close(asio::error::connection_reset); });
 }
 
 void double_transport::reconnect()
@@ -157,7 +156,7 @@ void double_transport::close(error_code why)
     is_up_ = false;
     for (auto const& [s, at] : std::exchange(sent_, {}))
         if (*lives)
-            s->answered.set({answer::kind::lost, {}, why, at});
+            s->answered.set({answer::kind::lost, {}, error::unavailable, at});
     if (!*lives)
         return;
     listener_.on_link_down(0, why);
@@ -171,7 +170,7 @@ void double_transport::make_confirm(unsigned slot)
 
 failure double_transport::down_reason(unsigned) const noexcept
 {
-    return is_up_ ? error_code{} : why_down_;
+    return is_up_ ? failure{} : failure{error::unavailable};
 }
 
 std::size_t double_transport::links_up() const noexcept

@@ -21,7 +21,7 @@ public:
 
     // ---- What the test says --------------------------------------------------------------------
 
-    void disconnect(error_code why);
+    void disconnect();
     void connect();
 
     /// What is asked from now on is not answered, until the connection goes.
@@ -67,7 +67,6 @@ private:
 
     std::uint64_t epoch_ = 0;
     decide::connection_life life_{.link = 1};
-    error_code why_down_ = error::unavailable;
     bool started_ = false;
     bool is_up_ = false;
     bool reachable_ = true;

@@ -232,7 +232,7 @@ void scripted_client::let_leases_run_out()
 
 // ---- The server --------------------------------------------------------------------------------
 
-void scripted_client::disconnect(error_code why) { inside_->transport->disconnect(why); }
+void scripted_client::disconnect() { inside_->transport->disconnect(); }
 
 void scripted_client::connect() { inside_->transport->connect(); }
 

@@ -85,8 +85,7 @@ public:
     ///   `void(error_code, bool)`; false if that owner no longer has it: then nothing is released.
     /// \par Errors
     ///   `error::invalid_argument`, `error::wrong_type`, `error::server_refused`, `error::closed`;
-    ///   `error::unavailable` or the connection's last error after `config::timeout`. It may be
-    ///   released then.
+    ///   `error::unavailable` after `config::timeout`. It may be released then.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait; it may still be released.
     template <detail::token_for<detail::said_whether_held> Token = detail::default_token>

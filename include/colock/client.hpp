@@ -203,8 +203,7 @@ public:
     ///   written until its answer.
     /// \par Errors
     ///   - those of every operation
-    ///   - `error::unavailable` or the connection's last error — no answer within
-    ///     `config::timeout`.
+    ///   - `error::unavailable` — no answer within `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the waiting.
     template <detail::token_for<detail::pinged> Token = detail::default_token>
@@ -229,8 +228,7 @@ public:
     ///   - `error::wrong_type` — the key holds something that is none of these. Choose another
     ///     name.
     ///   - `error::server_refused` — the user may not read the key: it needs HSCAN and PTTL.
-    ///   - `error::closed`; `error::unavailable` or the connection's last error after
-    ///     `config::timeout`.
+    ///   - `error::closed`; `error::unavailable` after `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait.
     template <detail::token_for<detail::inspected> Token = detail::default_token>
@@ -260,8 +258,8 @@ public:
     ///     ask for replicas or break a rule of `acquire`. Nothing was sent.
     ///   - `error::wrong_type` — the key does not hold a lock.
     ///   - `error::server_refused` — the server refuses the script; the claim is still good.
-    ///   - `error::closed`; `error::unavailable` or the connection's last error after
-    ///     `config::timeout`. The claim may be used up, as after a cancellation.
+    ///   - `error::closed`; `error::unavailable` after `config::timeout`. The claim may be used up,
+    ///     as after a cancellation.
     /// \par Cancellation
     ///   terminal, partial, total. Completes at once with `operation_aborted`. If nothing was sent
     ///   yet, the claim is still good. Otherwise it may be used up: the client then releases the

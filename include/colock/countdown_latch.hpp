@@ -69,8 +69,7 @@ public:
     ///   - `error::invalid_argument` — an empty or over-long name, a count below 1 or over 2^53.
     ///     Nothing was sent.
     ///   - those of every operation; see `client`.
-    ///   - `error::unavailable`, or the connection's last error — no answer within
-    ///     `config::timeout`.
+    ///   - `error::unavailable` — no answer within `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the request may still take effect.
     template <detail::token_for<detail::answered_bool> Token = detail::default_token>
@@ -158,8 +157,8 @@ public:
     ///   `void(error_code, bool)`
     /// \par Errors
     ///   As `wait`, and `error::invalid_argument` for a negative wait. If the server has not said
-    ///   in the wait that the count is above zero: `error::unavailable`, or the connection's last
-    ///   error, at the end of the wait; of zero, after `config::timeout`.
+    ///   in the wait that the count is above zero: `error::unavailable` at the end of the wait; of
+    ///   zero, after `config::timeout`.
     /// \par Cancellation
     ///   As `wait`.
     template <
@@ -186,8 +185,7 @@ public:
     ///   `void(error_code, std::int64_t)`
     /// \par Errors
     ///   `error::invalid_argument` and `error::wrong_type`, as for `acquire`; `error::unavailable`
-    ///   or the connection's last error after `config::timeout`; those of every operation, see
-    ///   `client`.
+    ///   after `config::timeout`; those of every operation, see `client`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait.
     template <detail::token_for<detail::answered_count> Token = detail::default_token>

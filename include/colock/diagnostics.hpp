@@ -220,6 +220,39 @@ auto initiate_with(How how, Initiation&& initiation, Token& token, Arguments&&..
     );
 }
 
+template <class Token>
+as_exception way_of(throwing_token<Token> const&)
+{
+    return {};
+}
+
+template <class Token>
+as_diagnostics way_of(telling_token<Token> const& token)
+{
+    return {token.to};
+}
+
+/// Of an operation with such a token round another, which gets this signature.
+template <class Token, class Signature>
+struct result_of {
+    template <class Initiation, class... Arguments>
+    static auto initiate(Initiation&& initiation, Token token, Arguments&&... arguments)
+        -> decltype(detail::initiate_with<Signature>(
+            detail::way_of(token),
+            std::forward<Initiation>(initiation),
+            token.inner,
+            std::forward<Arguments>(arguments)...
+        ))
+    {
+        return detail::initiate_with<Signature>(
+            detail::way_of(token),
+            std::forward<Initiation>(initiation),
+            token.inner,
+            std::forward<Arguments>(arguments)...
+        );
+    }
+};
+
 }  // namespace detail
 
 }  // namespace v0_3
@@ -227,49 +260,14 @@ auto initiate_with(How how, Initiation&& initiation, Token& token, Arguments&&..
 
 template <class Token, class... Values>
 struct boost::asio::
-    async_result<colock::throwing_token<Token>, void(colock::error_code, Values...)> {
-    template <class Initiation, class... Arguments>
-    static auto initiate(
-        Initiation&& initiation, colock::throwing_token<Token> token, Arguments&&... arguments
-    )
-        -> decltype(colock::detail::initiate_with<void(std::exception_ptr, Values...)>(
-            colock::detail::as_exception{},
-            std::forward<Initiation>(initiation),
-            token.inner,
-            std::forward<Arguments>(arguments)...
-        ))
-    {
-        return colock::detail::initiate_with<void(std::exception_ptr, Values...)>(
-            colock::detail::as_exception{},
-            std::forward<Initiation>(initiation),
-            token.inner,
-            std::forward<Arguments>(arguments)...
-        );
-    }
+    async_result<colock::throwing_token<Token>, void(colock::error_code, Values...)> :
+    colock::detail::result_of<colock::throwing_token<Token>, void(std::exception_ptr, Values...)> {
 };
 
 template <class Token, class... Values>
 struct boost::asio::
-    async_result<colock::telling_token<Token>, void(colock::error_code, Values...)> {
-    template <class Initiation, class... Arguments>
-    static auto initiate(
-        Initiation&& initiation, colock::telling_token<Token> token, Arguments&&... arguments
-    )
-        -> decltype(colock::detail::initiate_with<void(colock::error_code, Values...)>(
-            colock::detail::as_diagnostics{token.to},
-            std::forward<Initiation>(initiation),
-            token.inner,
-            std::forward<Arguments>(arguments)...
-        ))
-    {
-        return colock::detail::initiate_with<void(colock::error_code, Values...)>(
-            colock::detail::as_diagnostics{token.to},
-            std::forward<Initiation>(initiation),
-            token.inner,
-            std::forward<Arguments>(arguments)...
-        );
-    }
-};
+    async_result<colock::telling_token<Token>, void(colock::error_code, Values...)> :
+    colock::detail::result_of<colock::telling_token<Token>, void(colock::error_code, Values...)> {};
 
 template <template <class, class> class Associator, class How, class Handler, class Default>
 struct boost::asio::associator<Associator, colock::detail::failure_handler<How, Handler>, Default> :

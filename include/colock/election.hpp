@@ -8,9 +8,7 @@
 #include <colock/options.hpp>
 #include <colock/with_lock.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/deferred.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -82,9 +80,8 @@ public:
     ///   - `error::lost` — it leads no more; nothing was changed.
     ///   - `error::not_held` — the leadership is empty or moved from.
     ///   - `error::invalid_argument` — more than 1 MiB of words.
-    ///   - `error::wrong_type`, `error::server_refused`, `error::closed`; `error::unavailable` or
-    ///   the
-    ///     connection's last error after `config::timeout`.
+    ///   - `error::wrong_type`, `error::server_refused`, `error::closed`; `error::unavailable`
+    ///     after `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait for the answer; it may still be published.
     template <detail::token_for<detail::finished> Token = detail::default_token>
@@ -198,7 +195,7 @@ public:
     ///   `void(error_code, std::optional<leader>)`; empty if nobody leads.
     /// \par Errors
     ///   `error::invalid_argument`, `error::wrong_type`, `error::server_refused`, `error::closed`;
-    ///   `error::unavailable` or the connection's last error after `config::timeout`.
+    ///   `error::unavailable` after `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait.
     template <detail::token_for<detail::seen_leader> Token = detail::default_token>

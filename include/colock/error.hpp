@@ -12,9 +12,9 @@ inline namespace v0_3 {
 
 using boost::system::error_code;
 
-/// The errors of this library. Errors of the connection itself, from Asio, pass through unchanged.
-/// A code and its `message()` say what kind of error it is; `diagnostics.hpp` has the way to the
-/// lock, the server and the server's words.
+/// The errors of this library. A code and its `message()` say what kind of error it is;
+/// `diagnostics.hpp` has the way to the lock, the server, and the words of the server or of the
+/// connection.
 ///
 /// A wait that runs out because somebody else has the lock is not an error: `try_acquire_for`
 /// completes with an empty optional. If no server has said so, it is `unavailable`. A

@@ -50,8 +50,8 @@ public:
     ///   `void(error_code, std::uint64_t)`
     /// \par Errors
     ///   `error::invalid_argument` for a bad name; `error::wrong_type` if the counter's key holds
-    ///   something else; `error::unavailable` or the connection's last error after
-    ///   `config::timeout`; those of every operation, see `client`.
+    ///   something else; `error::unavailable` after `config::timeout`; those of every operation,
+    ///   see `client`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the waiting.
     template <detail::token_for<detail::answered_token> Token = detail::default_token>

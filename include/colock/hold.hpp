@@ -98,8 +98,8 @@ public:
     ///   - `error::lost` — the server had nothing to release, or the hold had been lost: somebody
     ///     else may have had the lock in the meantime.
     ///   - `error::closed` — the client was stopped first; the lock is free when its lease ends.
-    ///   - `error::unavailable`, or the connection's last error — no answer within
-    ///     `config::timeout`. The release goes on in the background until the lease is over.
+    ///   - `error::unavailable` — no answer within `config::timeout`. The release goes on in the
+    ///     background until the lease is over.
     ///   - `error::server_refused` — the server refuses the release. If the refusal is final, the
     ///     call completes at once. If it is temporary (the server lacks memory, replicas or a
     ///     disk), the call completes after `config::timeout`, and the release goes on in the

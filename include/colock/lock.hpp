@@ -155,8 +155,7 @@ public:
     ///   `void(error_code, if_acquired<hold>)`; empty if somebody else has the lock.
     /// \par Errors
     ///   As `acquire`, and
-    ///   - `error::unavailable`, or the connection's last error — the server did not answer within
-    ///     `config::timeout`.
+    ///   - `error::unavailable` — the server did not answer within `config::timeout`.
     ///   - `error::not_replicated` — too few copies have the lock (`acquire_options::durability`);
     ///     it is released again.
     /// \par Cancellation
@@ -186,8 +185,8 @@ public:
     ///   the lock, as a server has said that is still reached.
     /// \par Errors
     ///   As `acquire`, and `error::invalid_argument` for a negative wait. If the server has not
-    ///   said in the wait that somebody else has it: `error::unavailable`, or the connection's last
-    ///   error, at the end of the wait. Zero: as `try_acquire`.
+    ///   said in the wait that somebody else has it: `error::unavailable` at the end of the wait.
+    ///   Zero: as `try_acquire`.
     /// \par Cancellation
     ///   As `acquire`.
     template <
@@ -250,8 +249,7 @@ public:
     ///   `void(error_code, bool)`
     /// \par Errors
     ///   `error::invalid_argument` and `error::wrong_type`, as for `acquire`; `error::unavailable`
-    ///   or the connection's last error after `config::timeout`; those of every operation, see
-    ///   `client`.
+    ///   after `config::timeout`; those of every operation, see `client`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the waiting.
     template <detail::token_for<detail::answered_bool> Token = detail::default_token>

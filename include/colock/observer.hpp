@@ -118,7 +118,7 @@ struct link_up {
 /// connection now.
 struct link_down {
     std::size_t link = 0;
-    boost::system::error_code why{};
+    boost::system::error_code why{};  ///< colock's, or that of Asio, the system or OpenSSL
 };
 
 /// The server refused a subscription. Its waiters ask again when the holder's lease ends and each

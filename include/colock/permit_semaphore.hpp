@@ -174,8 +174,7 @@ public:
     ///   - `error::invalid_argument` — an empty or over-long name, a number below 0 or over 2^31-1,
     ///     or a time under 1 ms or over ten years. Nothing was sent.
     ///   - those of every operation; see `client`.
-    ///   - `error::unavailable`, or the connection's last error — no answer within
-    ///     `config::timeout`.
+    ///   - `error::unavailable` — no answer within `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the request may still take effect.
     template <class Life = detail::lifetime, class Token = detail::default_token>
@@ -244,8 +243,7 @@ public:
     /// \par Completion signature
     ///   `void(error_code, if_acquired<permit>)`
     /// \par Errors
-    ///   As `acquire`, and `error::unavailable` or the connection's last error after
-    ///   `config::timeout`.
+    ///   As `acquire`, and `error::unavailable` after `config::timeout`.
     /// \par Cancellation
     ///   As `acquire`.
     template <class Options = acquire_options, class Token = detail::default_token>
@@ -274,8 +272,8 @@ public:
     ///   `void(error_code, if_acquired<permit>)`
     /// \par Errors
     ///   As `acquire`, and `error::invalid_argument` for a negative wait. If the server has not
-    ///   said in the wait that too few are left: `error::unavailable`, or the connection's last
-    ///   error, at the end of the wait. Zero: as `try_acquire`.
+    ///   said in the wait that too few are left: `error::unavailable` at the end of the wait. Zero:
+    ///   as `try_acquire`.
     /// \par Cancellation
     ///   As `acquire`.
     template <
@@ -343,8 +341,8 @@ public:
     ///   `void(error_code, permit_list)`; as many permits as were asked for, or none.
     /// \par Errors
     ///   As `acquire_many`, and `error::invalid_argument` for a negative wait. If the server has
-    ///   not said in the wait that too few are left: `error::unavailable`, or the connection's last
-    ///   error, at the end of the wait; of zero, after `config::timeout`.
+    ///   not said in the wait that too few are left: `error::unavailable` at the end of the wait;
+    ///   of zero, after `config::timeout`.
     /// \par Cancellation
     ///   As `acquire`.
     template <
@@ -392,9 +390,8 @@ public:
     ///   - `error::wrong_type` — the keys do not hold such a semaphore.
     ///   - `error::server_refused` — the server refuses us; its text is in the log.
     ///   - `error::closed` — the client was closed or stopped.
-    ///   - `error::unavailable`, or the connection's last error — no answer within
-    ///     `config::timeout`. The release then goes on in the background until the server answers
-    ///     or the client stops.
+    ///   - `error::unavailable` — no answer within `config::timeout`. The release then goes on in
+    ///     the background until the server answers or the client stops.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the release goes on.
     template <detail::token_for<detail::answered_bool> Token = detail::default_token>
@@ -424,8 +421,8 @@ public:
     /// \par Errors
     ///   - `error::invalid_argument` — an empty or over-long name, a lease under 10 ms or over ten
     ///     years, or an id that is not 32 hexadecimal digits in lower case. Nothing was sent.
-    ///   - `error::wrong_type`, `error::server_refused`, `error::closed`; `error::unavailable` or
-    ///     the connection's last error after `config::timeout`.
+    ///   - `error::wrong_type`, `error::server_refused`, `error::closed`; `error::unavailable`
+    ///     after `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the request may still take effect.
     template <
@@ -520,8 +517,7 @@ public:
     ///   `void(error_code, std::int64_t)`
     /// \par Errors
     ///   `error::invalid_argument` and `error::wrong_type`, as for `acquire`; `error::unavailable`
-    ///   or the connection's last error after `config::timeout`; those of every operation, see
-    ///   `client`.
+    ///   after `config::timeout`; those of every operation, see `client`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait.
     template <detail::token_for<detail::answered_count> Token = detail::default_token>

@@ -139,8 +139,7 @@ public:
     ///   - `error::invalid_argument` — an empty or over-long name, a number below 0 or over 2^31-1,
     ///     or a time under 1 ms or over ten years. Nothing was sent.
     ///   - those of every operation; see `client`.
-    ///   - `error::unavailable`, or the connection's last error — no answer within
-    ///     `config::timeout`.
+    ///   - `error::unavailable` — no answer within `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the request may still take effect.
     template <class Life = detail::lifetime, class Token = detail::default_token>
@@ -208,8 +207,7 @@ public:
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors
-    ///   As `acquire`, and `error::unavailable` or the connection's last error after
-    ///   `config::timeout`.
+    ///   As `acquire`, and `error::unavailable` after `config::timeout`.
     /// \par Cancellation
     ///   As `acquire`.
     template <class Permits = detail::number_of_permits, class Token = detail::default_token>
@@ -238,8 +236,8 @@ public:
     ///   `void(error_code, bool)`
     /// \par Errors
     ///   As `acquire`, and `error::invalid_argument` for a negative wait. If the server has not
-    ///   said in the wait that too few are left: `error::unavailable`, or the connection's last
-    ///   error, at the end of the wait. Zero: as `try_acquire`.
+    ///   said in the wait that too few are left: `error::unavailable` at the end of the wait. Zero:
+    ///   as `try_acquire`.
     /// \par Cancellation
     ///   As `acquire`.
     template <
@@ -279,9 +277,8 @@ public:
     /// \par Completes when
     ///   The server has answered.
     /// \par Errors
-    ///   As `acquire`, and `error::unavailable` or the connection's last error after
-    ///   `config::timeout`. The release then goes on in the background until the server answers or
-    ///   the client stops.
+    ///   As `acquire`, and `error::unavailable` after `config::timeout`. The release then goes on
+    ///   in the background until the server answers or the client stops.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the release goes on.
     template <class Permits = detail::number_of_permits, class Token = detail::default_token>
@@ -374,8 +371,7 @@ public:
     ///   `void(error_code, std::int64_t)`
     /// \par Errors
     ///   `error::invalid_argument` and `error::wrong_type`, as for `acquire`; `error::unavailable`
-    ///   or the connection's last error after `config::timeout`; those of every operation, see
-    ///   `client`.
+    ///   after `config::timeout`; those of every operation, see `client`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait.
     template <detail::token_for<detail::answered_count> Token = detail::default_token>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "base/completion_turn.hpp"
-#include "base/error_place.hpp"
 #include "base/timer.hpp"
 #include <colock/detail/failure.hpp>
 
@@ -78,7 +77,7 @@ public:
             std::move(fallback_),
             [to = std::exchange(caller_, {}),
              handler = std::exchange(handler_, nullptr),
-             why = without_place(std::move(why)),
+             why = std::move(why),
              ... values = std::move(values)]() mutable {
                 to.execute([handler = std::move(handler),
                             why = std::move(why),

@@ -76,7 +76,7 @@ private:
         return {};
     }
     void on_up() override { over_.cancel(); }
-    void on_down(failure) override { over_.cancel(); }
+    void on_down(error_code) override { over_.cancel(); }
     void on_failed(failure) override { over_.cancel(); }
 
     config settings_;

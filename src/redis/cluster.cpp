@@ -149,8 +149,7 @@ failure cluster::down_reason(unsigned slot) const noexcept
         return server->link(slot).down_reason();
     if (has_map_)
         return detail::unavailable(unserved);
-    auto const why = refresher_.refusal();
-    return why ? why : failure{error::unavailable};
+    return refresher_.down_reason();
 }
 
 // ---- Slots that move ---------------------------------------------------------------------------

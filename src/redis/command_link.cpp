@@ -144,7 +144,8 @@ void command_link::on_batch_over(call_batch& over)
 void command_link::on_step_lost(step& s, time_point sent)
 {
     has_lost_ = true;
-    s.answered.set({answer::kind::lost, {}, error::unavailable, sent});
+    auto const why = "the connection to " + loop_->what_is_tried() + " was lost before the answer";
+    s.answered.set({answer::kind::lost, {}, detail::unavailable(why), sent});
 }
 
 void command_link::write_wait(unsigned replicas, bool disk, milliseconds limit)
@@ -301,7 +302,7 @@ failure command_link::down_reason() const noexcept
     auto const why =
         loop_->is_up() && !is_ready_ ? failure{error::unavailable} : loop_->down_reason();
     bool const is_refused = refusal_ && clock::now() - refused_ < refusal_life;
-    return is_refused && (!why || why == error::unavailable) ? refusal_ : why;
+    return is_refused && !why.said ? refusal_ : why;
 }
 
 void command_link::log_refusal(
@@ -348,7 +349,7 @@ void command_link::kill_predecessor(std::int64_t id)
             // go on, and what was lost with it may run at any time.
             if (is_refused && decide::classify(answer.text) == decide::fault::not_now) {
                 note_refusal("CLIENT KILL", answer.text);
-                return loop_->restart(error::unavailable, "the server is busy");
+                return loop_->restart(error::unavailable, redacted(answer.text, context_.settings));
             }
             others_ended_ = others_ended_ && !is_refused;
             become_ready();
@@ -368,7 +369,7 @@ void command_link::become_ready()
         schedule_flush();
 }
 
-void command_link::on_down(failure why)
+void command_link::on_down(error_code why)
 {
     bool const was_up = std::exchange(is_ready_, false);
     auto const alive = alive_;
@@ -379,30 +380,30 @@ void command_link::on_down(failure why)
     if (!*alive)
         return;
     if (was_up)
-        listener_.on_command_link_down(*this, started_ ? why : failure{error::closed});
+        listener_.on_command_link_down(*this, started_ ? why : error::closed);
     else
         listener_.on_command_link_failed(*this);
     if (*alive)
-        fail_if_over(why);
+        fail_if_over();
     if (*alive && tell_answered_)
         tell_answered_();
 }
 
-void command_link::on_failed(failure why)
+void command_link::on_failed(failure)
 {
     auto const alive = alive_;
-    fail_if_over(why);
+    fail_if_over();
     if (*alive)
         listener_.on_command_link_failed(*this);
 }
 
 /// Fails the waiting steps if the link is refused, or was stopped meanwhile.
-void command_link::fail_if_over(failure why)
+void command_link::fail_if_over()
 {
     if (!started_)
         fail_waiting(error::closed);
-    else if (is_refusal(why))
-        fail_waiting(why);
+    else if (is_refusal(loop_->down_reason()))
+        fail_waiting(loop_->down_reason());
 }
 
 }  // namespace colock

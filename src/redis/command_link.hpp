@@ -120,7 +120,7 @@ private:
     void write_probe(resp::writer&) override;
     error_code judge_probe(replies const&) override;
     void on_up() override;
-    void on_down(failure) override;
+    void on_down(error_code why) override;
     void on_failed(failure) override;
 
     error_code judge_mode(std::string const& mode) const;
@@ -151,7 +151,7 @@ private:
     void log_refusal(step const&, std::string const& text, std::span<std::string_view const> keys)
         const;
     void fail_waiting(failure);
-    void fail_if_over(failure why);
+    void fail_if_over();
     void kill_predecessor(std::int64_t id);
 
     link_context const& context_;

@@ -1,4 +1,3 @@
-#include "base/error_place.hpp"
 #include "decide/backoff.hpp"
 #include "redis/connection_loop.hpp"
 #include "redis/link_settings.hpp"
@@ -39,16 +38,18 @@ class refused_writes_category final : public boost::system::error_category {
 public:
     char const* name() const noexcept override { return "colock.link"; }
     std::string message(int) const override { return "the server is a replica and refuses writes"; }
-    bool equivalent(int, boost::system::error_condition const& to) const noexcept override
-    {
-        return to == condition::retryable;
-    }
 };
 
 boost::system::error_category const& refused_writes() noexcept
 {
     static refused_writes_category const instance;
     return instance;
+}
+
+/// The error of calls without a connection. What Asio, the system and OpenSSL say is in its words.
+error_code for_calls(error_code end_reason) noexcept
+{
+    return end_reason.category() == error_category() ? end_reason : error::unavailable;
 }
 
 }  // namespace
@@ -288,7 +289,7 @@ void connection_loop::on_closed(error_code why)
 {
     connected_ = false;
     if (!end_reason_)
-        end_reason_ = without_place(why);  // observers may print it
+        end_reason_ = {why.value(), why.category()};  // without the place in Asio's source
     news_.set(news::ended);
 }
 
@@ -350,10 +351,10 @@ void connection_loop::finish()
         down_since_ = now;
     }
     bool const is_stopped = !wanted_ || end_reason_ == error::closed;
-    down_reason_ = !is_stopped && end_reason_ ? failure{end_reason_} : failure{error::unavailable};
+    down_reason_ = is_stopped ? error::unavailable : for_calls(end_reason_);
     if (std::exchange(up_, false)) {
         report_end(is_stopped);
-        return listener_->on_down(down_reason_);
+        return listener_->on_down(is_stopped ? error::unavailable : end_reason_);
     }
     if (is_moved && !is_stopped) {
         failed_ = 0;
@@ -365,7 +366,7 @@ void connection_loop::finish()
         if (ends_round())
             report_failure();
         else
-            down_reason_ = error::unavailable;
+            down_reason_ = down_reason_.as(error::unavailable);
         try_next_server();
     }
     listener_->on_failed(down_reason_);
@@ -469,6 +470,7 @@ void connection_loop::report_end(bool is_stopped)
         explain_failure();
     else if (words_.empty())
         words_ = end_reason_.message();
+    down_reason_ = {down_reason_, "the connection to " + what_is_tried() + " was lost: " + words_};
     say(log_level::warning, "lost", words_, "lost: " + words_ + "; connecting again");
 }
 

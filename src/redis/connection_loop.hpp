@@ -46,7 +46,7 @@ public:
         virtual error_code judge_probe(replies const&) = 0;
 
         virtual void on_up() = 0;
-        virtual void on_down(failure) = 0;
+        virtual void on_down(error_code why) = 0;
 
         /// No connection came up. If `is_refusal(why)`, waiting does not help.
         virtual void on_failed(failure why) = 0;

@@ -169,10 +169,10 @@ void pubsub_link::on_up()
     listener_.on_pubsub_link_up(*this);
 }
 
-void pubsub_link::on_down(failure why)
+void pubsub_link::on_down(error_code why)
 {
     role_look_.clear();
-    listener_.on_pubsub_link_down(*this, started_ ? why : error_code{error::closed});
+    listener_.on_pubsub_link_down(*this, started_ ? why : error::closed);
 }
 
 void pubsub_link::look_at_role()

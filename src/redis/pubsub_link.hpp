@@ -73,7 +73,7 @@ private:
     void write_probe(resp::writer&) override;
     error_code judge_probe(replies const&) override;
     void on_up() override;
-    void on_down(failure) override;
+    void on_down(error_code why) override;
     void on_failed(failure) override { listener_.on_pubsub_link_failed(*this); }
     void on_push(resp::message const&) override;
     bool is_answered_by(resp::message const& push) override;

@@ -117,6 +117,12 @@ failure topology_refresher::refusal() const noexcept
     return is_refused ? nodes_.back().refused : failure{};
 }
 
+failure topology_refresher::down_reason() const noexcept
+{
+    auto const refused = refusal();
+    return refused ? refused : last_failure_;
+}
+
 // ---- Asking ------------------------------------------------------------------------------------
 
 void topology_refresher::refresh()
@@ -336,6 +342,7 @@ void topology_refresher::on_failed(asker& who, failure why)
     auto& failed = of(who.loop().where());
     failed.refused = is_refusal(why) ? why : failure{};
     failed.failed = clock::now();
+    last_failure_ = why.as(error::unavailable);
     if (may_add_asker() && next_for(nullptr).failed == time_point{})
         ask_beside();
     send_on(who);

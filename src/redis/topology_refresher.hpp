@@ -47,7 +47,7 @@ public:
         void write_probe(resp::writer&) override;
         error_code judge_probe(replies const& got) override { return of_.judge_probe(*this, got); }
         void on_up() override { of_.on_up(*this); }
-        void on_down(failure) override { of_.on_down(*this); }
+        void on_down(error_code) override { of_.on_down(*this); }
         void on_failed(failure why) override { of_.on_failed(*this, why); }
 
         topology_refresher& of_;
@@ -72,6 +72,9 @@ public:
 
     /// Why waiting for a map does not help; no error as long as it may.
     failure refusal() const noexcept;
+
+    /// Why no node has given a map: its refusal, or what became of the last connection.
+    failure down_reason() const noexcept;
 
 private:
     enum class found { map, no_map, nonsense };
@@ -106,6 +109,7 @@ private:
     std::vector<node> nodes_;
     std::vector<std::unique_ptr<asker>> askers_;  ///< one, or several while a map is awaited
     asker* up_ = nullptr;                         ///< the one that has a connection
+    failure last_failure_ = error::unavailable;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     decide::alarm_queue::alarm again_{[this] { ask(); }};
     decide::alarm_queue::alarm beside_{[this] { ask_beside(); }};

@@ -2,12 +2,7 @@
 #include <colock/error.hpp>
 #include <colock/printable.hpp>
 
-#include <boost/asio/error.hpp>
-#include <boost/asio/ssl/error.hpp>
-
-#include <cerrno>
 #include <exception>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -93,40 +88,6 @@ bool is_retryable(error e) noexcept
     return e == error::unavailable || e == error::not_replicated || e == error::no_quorum;
 }
 
-/// A failure of the connection, as Asio and the system report it, or of what this machine lacks for
-/// one just now.
-bool is_broken_connection(error_code const& ec) noexcept
-{
-    namespace fault = boost::asio::error;
-    for (auto const known : std::initializer_list<error_code>{
-             fault::eof,
-             fault::broken_pipe,
-             fault::connection_aborted,
-             fault::connection_refused,
-             fault::connection_reset,
-             fault::host_not_found,
-             fault::host_not_found_try_again,
-             fault::host_unreachable,
-             fault::network_down,
-             fault::network_reset,
-             fault::network_unreachable,
-             fault::no_buffer_space,
-             fault::no_descriptors,
-             fault::no_memory,
-             fault::no_recovery,
-             fault::not_connected,
-             fault::timed_out,
-             fault::try_again,  // a unix socket whose queue is full
-             error_code{EADDRNOTAVAIL, boost::system::system_category()},
-             error_code{ENFILE, boost::system::system_category()},
-             error_code{
-                 ENOENT, boost::system::system_category()},  // a unix socket without a server
-             boost::asio::ssl::error::stream_truncated})
-        if (ec == known)
-            return true;
-    return false;
-}
-
 /// Of refusals that may pass.
 boost::system::error_category const& passing_category() noexcept
 {
@@ -140,12 +101,9 @@ public:
     std::string message(int) const override { return "the same call may succeed later"; }
     bool equivalent(error_code const& ec, int value) const noexcept override
     {
-        if (value != static_cast<int>(condition::retryable))
-            return false;
-        if (ec.category() != colock::error_category())
-            return is_broken_connection(ec);
-        return is_retryable(static_cast<error>(ec.value())) ||
-            &ec.category() == &passing_category();
+        return value == static_cast<int>(condition::retryable) &&
+            ec.category() == colock::error_category() &&
+            (is_retryable(static_cast<error>(ec.value())) || &ec.category() == &passing_category());
     }
 };
 

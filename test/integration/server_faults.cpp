@@ -23,11 +23,44 @@ BOOST_AUTO_TEST_CASE(no_server_and_no_wait)
         lock const mine{c.client, unique_name("nobody")};
         stopwatch const watch;
         auto const [tried, none] = co_await mine.try_acquire(tuple);
-        BOOST_TEST(tried == asio::error::connection_refused);
+        BOOST_TEST(tried == error::unavailable);
         BOOST_TEST(watch.ms() >= 1'000);  // config::timeout
         auto const [asked, locked] = co_await mine.is_locked(tuple);
-        BOOST_TEST(asked == asio::error::connection_refused);
+        BOOST_TEST(asked == error::unavailable);
+        colock::diagnostics said;
+        auto const [ec, nothing] =
+            co_await mine.try_acquire_for(50ms, with_diagnostics(said, tuple));
+        BOOST_TEST(ec == error::unavailable);
+        auto const words =
+            "no connection to 127.0.0.1:" + std::to_string(server.port()) + ": Connection refused";
+        BOOST_TEST(
+            said.text() == "try_acquire_for " + std::string{mine.name()} + ": " + words, said.text()
+        );
     });
+}
+
+BOOST_AUTO_TEST_CASE(of_several_servers_the_error_says_why_none_is_reached)
+{
+    redis_server one{server_kind::redis, {}, false}, two{server_kind::redis, {}, false};
+    lab at{one};
+    auto settings = quick(one.by_port());
+    settings.addresses.push_back(two.by_port().addresses.front());
+    settings.timeout = 1s;
+    for (auto const kind : {topology::cluster, topology::replicated}) {
+        settings.topology = kind;
+        auto& c = at.connect(settings);
+        at.run_only([&]() -> asio::awaitable<void> {
+            colock::diagnostics said;
+            auto const [ec, none] = co_await lock{c.client, unique_name("nobody")}.try_acquire(
+                with_diagnostics(said, tuple)
+            );
+            BOOST_TEST(ec == error::unavailable);
+            BOOST_TEST(
+                said.text().find(": no connection to 127.0.0.1:") != std::string::npos, said.text()
+            );
+            BOOST_TEST(said.text().ends_with(": Connection refused"), said.text());
+        });
+    }
 }
 
 BOOST_DATA_TEST_CASE(killed_and_restarted_empty, each_server(), kind)

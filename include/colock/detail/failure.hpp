@@ -31,6 +31,14 @@ struct failure : error_code {
     /// With these words, of which nothing can steer a terminal; none if there is no memory.
     failure(error_code ec, std::string_view words) noexcept;
 
+    /// Another error with these words.
+    failure as(error_code ec) const noexcept
+    {
+        failure other{ec};
+        other.said = said;
+        return other;
+    }
+
     /// The words; without any, the message of the error.
     std::string text() const;
 

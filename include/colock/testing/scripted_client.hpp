@@ -125,8 +125,8 @@ public:
     // ---- The server ----------------------------------------------------------------------------
 
     /// There is no connection until `connect()`. Waits go on; single attempts and all other
-    /// operations end with `why` after `config::timeout`.
-    void disconnect(error_code why = error::unavailable);
+    /// operations end with `error::unavailable` after `config::timeout`.
+    void disconnect();
     void connect();
 
     /// The server refuses all requests for this name, with `error::server_refused`, until `accept`.

@@ -137,7 +137,6 @@ void connecting_line::break_off(error_code why)
         return;
     wire_->is_cut = true;
     wire_.reset();
-    why_down_ = why == asio::error::operation_aborted ? error_code{error::unavailable} : why;
     auto const self = shared_from_this();
     on_down(why);
     if (alive_ && started_)

@@ -160,7 +160,7 @@ public:
     bool is_up() const noexcept { return wire_ != nullptr; }
     std::size_t index() const noexcept { return where_.index; }
     std::uint64_t epoch() const noexcept { return epoch_; }
-    error_code down_reason() const noexcept { return wire_ ? error_code{} : why_down_; }
+    error_code down_reason() const noexcept { return wire_ ? error_code{} : error::unavailable; }
 
     void cut(moment notice) override;
 
@@ -262,7 +262,6 @@ private:
     unsigned attempt_ = 0;  ///< of what is under way the latest
     unsigned failures_ = 0;
     std::uint64_t epoch_ = 0;
-    error_code why_down_ = error::unavailable;
 };
 
 /// A connection that carries steps, as colock's command_link does: steps of one turn go out in one

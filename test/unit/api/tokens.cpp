@@ -434,19 +434,6 @@ BOOST_AUTO_TEST_CASE(a_move_only_handler_will_do)
     BOOST_TEST(seen == 7);
 }
 
-// The place in Asio's source is of no use to a caller, and `what()` would print it.
-BOOST_AUTO_TEST_CASE(an_error_names_no_place_in_a_source)
-{
-    static constexpr boost::source_location here = BOOST_CURRENT_LOCATION;
-    error_code const placed{asio::error::make_error_code(asio::error::connection_refused), &here};
-    BOOST_TEST_REQUIRE(placed.has_location());
-    server->expect(scripts::acquire).fail(placed);
-    auto const got = mutex().try_acquire(settled());
-    BOOST_TEST((got.ec() == placed));
-    BOOST_TEST(!got.ec().has_location());
-    BOOST_TEST(got.ec().what().find("tokens.cpp") == std::string::npos);
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

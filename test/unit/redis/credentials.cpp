@@ -40,7 +40,7 @@ struct logged_in : connection_loop::listener {
     void write_probe(resp::writer&) override {}
     error_code judge_probe(replies const&) override { return {}; }
     void on_up() override { ++ups; }
-    void on_down(detail::failure) override { ++downs; }
+    void on_down(error_code) override { ++downs; }
     void on_failed(detail::failure why) override { failed = why; }
 
     /// Lets time pass, with a server that answers what it is asked.
