@@ -6,7 +6,7 @@ const chinese = {
   title: '锁', connecting: '连接中…', live: '实时', away: '连接断开', unread: 'Redis 不可达', filter: '筛选',
   pause: '暂停', held: '持有中的锁', lock: '锁', kind: '类型', holder: '持有者', since: '开始时间',
   lease: '剩余租期', waiting: '等待', none: '没有被持有的锁。', events: '事件', quiet: '还没有事件。',
-  footer: '本页只读。"等待"是监听释放消息的客户端数。', paused: '已暂停', acquired: '获得', released: '释放',
+  footer: '本页只读。"等待"是排队或监听释放消息的客户端数。', paused: '已暂停', acquired: '获得', released: '释放',
   gone: '租期已过', before: '早于 {0}', forever: '无租期', others: '另有 {0} 个', reading: '正在扫描…',
   sum: '{0} 把锁 · {1} 个客户端在等', more: '还有约 {0} 把锁没有显示：请用 PATTERN 缩小范围。',
   loose: '（无前缀）', read: '读', write: '写', times: '×{0}'

@@ -29,8 +29,8 @@ struct lock_holder {
     std::string side;        ///< of a read-write lock: `read` or `write`
     std::int64_t depth = 1;  ///< how often its owner has entered
 
-    /// How long it has been held, to a few ms. None for the first one to six seconds, and where
-    /// there is no label.
+    /// How long it has been held, to a few ms. None for the first half to one and a half seconds,
+    /// and where there is no label.
     std::optional<std::chrono::milliseconds> held_for{};
 
     /// Of a permit: the rest of its lease; `max` if it has none.

@@ -8,15 +8,21 @@
 
 #include <boost/asio/ip/host_name.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace colock {
 
 namespace {
 
-/// A hold that lives for less than a second is never reported, and costs nothing.
-constexpr milliseconds first_beat = decide::youngest_reported;
+/// How often the client looks whether it has something new to report.
+constexpr milliseconds look_interval = decide::youngest_reported;
+
+/// However much is new, the server gets no more reports than one in this time.
+constexpr milliseconds least_between_reports{1'000};
 
 /// Among more locks than these the client does not look for those that wait, because everything
 /// else would wait for that.
@@ -50,7 +56,7 @@ void reporting::begin()
     }
     auto const& label = core_.settings().label;
     if (label && !label->empty() && !is_off_)
-        core_.set_alarm(next_, clock::now() + first_beat);
+        core_.set_alarm(next_, clock::now() + look_interval);
 }
 
 void reporting::stop()
@@ -89,12 +95,32 @@ bool reporting::is_under_way()
     return bool{sending_};
 }
 
+bool reporting::has_news(decide::client_report const& now) const
+{
+    auto const what = [](auto const& each) {
+        return std::tie(each.waits, each.key, each.id, each.owner);
+    };
+    auto const is_new = [&](auto const& each) {
+        return !std::ranges::any_of(told_->entries, [&](auto const& old) {
+            return what(old) == what(each);
+        });
+    };
+    return !told_ || std::ranges::any_of(now.entries, is_new);
+}
+
+bool reporting::is_due(decide::client_report const& now, milliseconds since_last) const
+{
+    if (now.entries.empty() && told_ && told_->entries.empty())
+        return false;
+    return since_last >= decide::report_beat ||
+        (since_last >= least_between_reports && has_news(now));
+}
+
 strand_task reporting::send()
 {
-    core_.set_alarm(next_, clock::now() + decide::report_beat);
-    if (is_under_way())
-        co_return;
-    reported_presence now{clock::now()};
+    auto const at = clock::now();
+    core_.set_alarm(next_, at + look_interval);
+    reported_presence now{at};
     now.told.client = core_.uuid();
     now.told.label = *core_.settings().label;
     core_.holds().tell(now);
@@ -104,10 +130,10 @@ strand_task reporting::send()
         else
             now.told.is_whole = false;
     }
-    bool const has_news = !now.told.entries.empty() || has_told_;
-    has_told_ = !now.told.entries.empty();
-    if (!has_news)
+    if (!is_due(now.told, std::chrono::duration_cast<milliseconds>(at - last_)) || is_under_way())
         co_return;
+    last_ = at;
+    told_.reset();
     auto const key = decide::client_report_key(core_.uuid(), core_.settings().key_prefix);
     auto const slot = decide::slot_of(key);
     script_call call{
@@ -120,8 +146,10 @@ strand_task reporting::send()
           std::to_string(decide::report_life.count())}},
         slot};
     answer const got = co_await sending_.send(call.call);
-    has_told_ = has_told_ || got.what != answer::kind::replied;  // then it is written again
-    if (got.what == answer::kind::replied && got.value.what == decide::reply::kind::error &&
+    if (got.what != answer::kind::replied)
+        co_return;
+    told_ = std::move(now.told);
+    if (got.value.what == decide::reply::kind::error &&
         decide::classify(got.value.text) == decide::fault::refused)
         refused(got.value.text);
 }

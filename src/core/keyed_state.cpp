@@ -129,7 +129,7 @@ void keyed_state_registry::tell(presence& to) const
 {
     for (auto const& each : known_) {
         each->tell(to);
-        if (to.is_full())
+        if (to.has_enough_waits())
             return;
     }
 }

@@ -19,7 +19,7 @@ using admin::report_beat;
 using admin::report_life;
 
 /// A younger hold is not worth a line: it may be gone before anybody reads it.
-inline constexpr milliseconds youngest_reported{1'000};
+inline constexpr milliseconds youngest_reported{500};
 
 inline constexpr std::size_t longest_label = 128;
 

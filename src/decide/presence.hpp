@@ -25,9 +25,12 @@ public:
         std::string_view kind, std::string const& key, owner who, time_point since
     ) = 0;
 
+    /// Whether one that began then is of interest. What it is called costs memory.
+    virtual bool is_old_enough(time_point) const noexcept { return true; }
+
     /// Nobody need look further, because no more is taken.
-    virtual bool is_full() const noexcept { return false; }
     virtual bool has_enough_holds() const noexcept { return false; }
+    virtual bool has_enough_waits() const noexcept { return false; }
 
 protected:
     ~presence() = default;
@@ -50,28 +53,31 @@ public:
         add(waits_, {true, std::string{kind}, key, {}, who.number(), age(since)});
     }
 
-    /// Both sorts are full, and it is known that there is more.
-    bool is_full() const noexcept override
+    bool is_old_enough(time_point since) const noexcept override
     {
-        return has_enough_holds() && waits_ == decide::most_reported;
+        return age(since) >= decide::youngest_reported;
     }
+
+    /// It is full, and it is known that there is more.
     bool has_enough_holds() const noexcept override
     {
         return holds_ == decide::most_reported && !told.is_whole;
+    }
+    bool has_enough_waits() const noexcept override
+    {
+        return waits_ == decide::most_reported && !told.is_whole;
     }
 
     decide::client_report told;
 
 private:
-    milliseconds age(time_point since) const
+    milliseconds age(time_point since) const noexcept
     {
         return std::chrono::duration_cast<milliseconds>(now_ - since);
     }
 
     void add(std::size_t& count, decide::client_report::entry one)
     {
-        if (one.age < decide::youngest_reported)
-            return;
         if (count == decide::most_reported) {
             told.is_whole = false;
             return;

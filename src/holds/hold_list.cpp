@@ -149,7 +149,7 @@ void hold_list::remove(hold_state& hold, failure why, server_field const& of)
 void hold_list::tell(presence& to, server_field const& of) const
 {
     auto const first = std::ranges::find_if(holds_, &hold_state::is_confirmed);
-    if (first != holds_.end())
+    if (first != holds_.end() && to.is_old_enough(first->born))
         to.holds(of.kind_word(), of.name(), of.shown_id(), first->who, first->born);
 }
 

@@ -42,7 +42,11 @@ public:
     {}
 
     /// Each of its parts waits only until a round is over, if at all.
-    void tell(presence& to) const override { to.waits(word_of(kind()), asked_name_, who_, begun_); }
+    void tell(presence& to) const override
+    {
+        if (to.is_old_enough(begun_))
+            to.waits(word_of(kind()), asked_name_, who_, begun_);
+    }
 
     void end_waiters(failure why) override
     {

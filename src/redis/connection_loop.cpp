@@ -46,7 +46,7 @@ boost::system::error_category const& refused_writes() noexcept
     return instance;
 }
 
-/// The error of calls without a connection. What Asio, the system and OpenSSL say is in its words.
+/// The error of calls without a connection. The words of Asio, the system and OpenSSL are its text.
 error_code for_calls(error_code end_reason) noexcept
 {
     return end_reason.category() == error_category() ? end_reason : error::unavailable;

@@ -76,8 +76,12 @@ void wait_queue::end_arrived(std::uint64_t last, failure why)
 
 void wait_queue::tell(presence& to) const
 {
-    for (waiter const& who : queue_)
-        to.waits(word_of(kind()), name(), who.who, who.asked);
+    for (waiter const& who : queue_) {
+        if (to.has_enough_waits())
+            return;
+        if (to.is_old_enough(who.asked))
+            to.waits(word_of(kind()), name(), who.who, who.asked);
+    }
 }
 
 void wait_queue::destroy_pending() noexcept
