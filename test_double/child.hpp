@@ -62,7 +62,7 @@ public:
 
         // A signal between fork and exec must not run the test's handler in the child.
         sigset_t all, before;
-        ::sigfillset(&all);
+        sigfillset(&all);
         ::pthread_sigmask(SIG_SETMASK, &all, &before);
         id_ = ::fork();
         if (id_ == 0)
@@ -137,7 +137,7 @@ private:
         for (int number = 1; number < NSIG; ++number)
             ::signal(number, SIG_DFL);
         sigset_t none;
-        ::sigemptyset(&none);
+        sigemptyset(&none);
         ::sigprocmask(SIG_SETMASK, &none, nullptr);
     }
 

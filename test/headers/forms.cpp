@@ -15,6 +15,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,11 +35,20 @@ namespace {
 template <class Operation>
 using signature = asio::completion_signature_of_t<Operation>;
 
-/// A deferred operation completes so. It isn't started.
+/// An operation without a token throws its error in place of the code.
+template <class Signature>
+struct thrown;
+template <class... Values>
+struct thrown<void(error_code, Values...)> {
+    using type = void(std::exception_ptr, Values...);
+};
+
+/// An operation without a token completes so. It isn't started.
 template <class Signature, class Operation>
 void ends(Operation&&)
 {
-    static_assert(std::same_as<signature<std::decay_t<Operation>>, Signature>);
+    using expected = typename thrown<Signature>::type;
+    static_assert(std::same_as<signature<std::decay_t<Operation>>, expected>);
 }
 
 template <class... Values>
@@ -118,7 +128,9 @@ void forms_of_lock(Lock const& l)
     ends<acquired>(l.acquire(acquire_options{.lease = 5s}));
     ends<acquired>(l.acquire(options));
     ends<acquired>(l.acquire(changed));
-    ends<acquired>(l.acquire({.lease = 5s}, tokens::deferred));
+    static_assert(std::same_as<
+                  signature<decltype(l.acquire({.lease = 5s}, tokens::deferred))>,
+                  acquired>);
     with_tokens([&](auto&& token) { return l.acquire(std::forward<decltype(token)>(token)); });
     with_tokens([&](auto&& token) {
         return l.acquire({.lease = 5s}, std::forward<decltype(token)>(token));

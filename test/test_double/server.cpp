@@ -202,14 +202,14 @@ BOOST_AUTO_TEST_CASE(
 BOOST_AUTO_TEST_CASE(what_the_test_blocks_and_ignores_is_not_the_programs)
 {
     sigset_t all, before;
-    ::sigfillset(&all);
+    sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     auto* const handler = ::signal(SIGUSR1, SIG_IGN);
     child const program{{"/bin/sleep", "60"}, "/dev/null"};
     ::signal(SIGUSR1, handler);
     sigset_t now;
     ::pthread_sigmask(SIG_SETMASK, &before, &now);
-    BOOST_TEST(::sigismember(&now, SIGTERM) == 1);
+    BOOST_TEST(sigismember(&now, SIGTERM) == 1);
     for (int i = 0; i != 500 && status_of(program.id(), "Name") != "sleep"; ++i)
         ::poll(nullptr, 0, 10);
     BOOST_TEST(status_of(program.id(), "Name") == "sleep");

@@ -96,7 +96,7 @@ moment node::after(std::int64_t shown) const noexcept
 {
     constexpr auto begun = epoch / 1'000;
     constexpr auto latest = never_again / 4 / 1ms;
-    return std::min(shown + 1 - begun, latest) * 1ms - clock_offset;
+    return std::min<std::int64_t>(shown + 1 - begun, latest) * 1ms - clock_offset;
 }
 
 // ---- Commands ----------------------------------------------------------------------------------

@@ -8,6 +8,8 @@
 #include <colock/read_write_lock.hpp>
 #include <colock/semaphore.hpp>
 
+#include <boost/asio/detached.hpp>
+
 #include <cstddef>
 #include <set>
 
