@@ -35,6 +35,7 @@ class Target(NamedTuple):
     openssl: str  # what its Configure calls the system
     needs: tuple[str, ...] = ()  # packages of Debian to run its programs
     by: tuple[str, ...] | None = None  # what runs them; none: nothing here can
+    without: tuple[str, ...] = ()  # unit tests that fail by what runs them
 
     @property
     def prefix(self) -> pathlib.Path:
@@ -48,8 +49,11 @@ class Target(NamedTuple):
 MUSL = Target("musl", "x86_64-linux-musl", "Linux", "x86_64", "linux-x86_64", ("musl",), by=())
 # The glibc of Debian 12, on which its programs run.
 LIBCXX = Target("libc++", "x86_64-linux-gnu.2.36", "Linux", "x86_64", "linux-x86_64", by=())
+# qemu-aarch64 of Debian 12 ends in an assertion of its own if a process with threads forks.
 ARM = Target("arm", "aarch64-linux-gnu.2.36", "Linux", "aarch64", "linux-aarch64",
-             ("qemu-user", "libc6-arm64-cross"), by=("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"))
+             ("qemu-user", "libc6-arm64-cross"), by=("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"),
+             without=("name_lookups/a_name_that_the_parent_is_looking_up_is_found_in_a_child",
+                      "default_log/a_forked_child_writes_lines_of_its_own"))
 MACOS = Target("macos", "aarch64-macos", "Darwin", "arm64", "darwin64-arm64-cc")
 FREEBSD = Target("freebsd", "x86_64-freebsd", "FreeBSD", "x86_64", "BSD-x86_64")
 WINDOWS = Target("windows", "x86_64-windows-gnu", "Windows", "x86_64", "mingw64")
@@ -232,8 +236,9 @@ def run(target: Target) -> None:
     builds.set_up()
     debian.install(*target.needs)
     link(target)
-    for program in ("colock-unit-tests", "simulation/colock-world-tests"):
-        builds.run(*target.by, target.build / "colock/test" / program)
+    tests = target.build / "colock/test"
+    builds.run(*target.by, tests / "colock-unit-tests", *(f"--run_test=!{name}" for name in target.without))
+    builds.run(*target.by, tests / "simulation/colock-world-tests")
 
 
 # ---- In Debian 13 --------------------------------------------------------------------------------
