@@ -25,7 +25,7 @@ public:
         std::string_view kind, std::string const& key, owner who, time_point since
     ) = 0;
 
-    /// Whether one that began then is of interest. What it is called costs memory.
+    /// Whether one that began then is of interest. Asked before its names are copied.
     virtual bool is_old_enough(time_point) const noexcept { return true; }
 
     /// Nobody need look further, because no more is taken.
