@@ -191,8 +191,8 @@ struct config {
     /// 128 bytes of UTF-8 without control characters.
     ///
     /// The client keeps it in a key of its own, `<prefix>colock_client:<id>`, with what it has held
-    /// or waited for longer than half a second: at most once a second, and every 5 s while there is
-    /// any; the key ends 15 s later. The scripts of the locks stay as they are. Empty: nothing.
+    /// or waited for longer than half a second. It writes that key for what is new, at most once a
+    /// second, and every 5 s while there is any; the key ends 15 s later. Empty: it writes nothing.
     std::optional<std::string> label{};
 
     /// The lease of a hold that asks for none. The client renews it every third of this time while

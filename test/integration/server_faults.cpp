@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <variant>
 
 namespace colock::test {
 
@@ -61,6 +62,35 @@ BOOST_AUTO_TEST_CASE(of_several_servers_the_error_says_why_none_is_reached)
             BOOST_TEST(said.text().ends_with(": Connection refused"), said.text());
         });
     }
+}
+
+/// Why a connection has gone.
+struct link_reason final : observer {
+    void on_event(client_event const& what) noexcept override
+    {
+        if (auto const* const down = std::get_if<events::link_down>(&what))
+            why = down->why;
+    }
+
+    error_code why;
+};
+
+// The place in Asio's source is of no use to an observer, and `what()` would print it.
+BOOST_AUTO_TEST_CASE(an_observer_is_told_the_reason_without_a_place_in_a_source)
+{
+    redis_server server{server_kind::redis};
+    lab at{server};
+    auto settings = quick(server.by_port());
+    auto const seen = std::make_shared<link_reason>();
+    settings.observer = seen;
+    auto& c = at.connect(settings);
+    at.run_only([&]() -> asio::awaitable<void> {
+        co_await c.client.ping();
+        server.kill();
+        co_await eventually([&] { return bool{seen->why}; });
+        BOOST_TEST(seen->why != error::unavailable);
+        BOOST_TEST(!seen->why.has_location());
+    });
 }
 
 BOOST_DATA_TEST_CASE(killed_and_restarted_empty, each_server(), kind)
