@@ -1,5 +1,5 @@
 # Refuses what colock is not built for, in one sentence, before a compiler has its say in hundreds.
-# docs/install.md has the table of what runs, what is only built, and what nobody has tried.
+# docs/install.md has the table of what runs, and what is only built.
 
 if(CMAKE_SCRIPT_MODE_FILE)  # test/setup/platforms.py
     cmake_minimum_required(VERSION 3.25)

@@ -4,6 +4,7 @@
     with_redis.py [--servers N] COMMAND [ARG...]
 
 {url} in an argument becomes the server's URL; with several servers {url2} and so on are the others.
+{tcp}, {tcp2} and so on are the same servers for a command that knows no unix sockets.
 
 Exits as the command does, 128 + n for a signal, 77 if there is no redis-server. On SIGINT, SIGTERM
 and SIGHUP the command is asked to end, and made to after five seconds. Whatever happens, the server
@@ -31,9 +32,16 @@ def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def start_server(program: str, folder: str, path: str) -> subprocess.Popen[bytes]:
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def start_server(program: str, folder: str, path: str, port: int = 0) -> subprocess.Popen[bytes]:
     server = subprocess.Popen(
-        [program, "--port", "0", "--unixsocket", path, "--dir", folder]
+        [program, "--port", str(port), "--bind", "127.0.0.1", "--unixsocket", path, "--dir", folder]
         + ["--save", "", "--appendonly", "no", "--daemonize", "no"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -100,9 +108,9 @@ def arguments() -> tuple[int, list[str]]:
     return count, words
 
 
-def named(command: list[str], urls: list[str]) -> list[str]:
+def named(command: list[str], kind: str, urls: list[str]) -> list[str]:
     for i, url in enumerate(urls, 1):
-        name = "{url}" if i == 1 else f"{{url{i}}}"
+        name = f"{{{kind}}}" if i == 1 else f"{{{kind}{i}}}"
         command = [word.replace(name, url) for word in command]
     return command
 
@@ -121,9 +129,12 @@ def main() -> int:
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, CAUGHT)
         paths = [os.path.join(folder, f"redis{i or ''}.sock") for i in range(count)]
+        ports = []
         for path in paths:
-            servers.append(start_server(program, folder, path))
-        return run(named(command, ["unix://" + path for path in paths]))
+            ports.append(free_port() if any("{tcp" in word for word in command) else 0)
+            servers.append(start_server(program, folder, path, ports[-1]))
+        command = named(command, "url", ["unix://" + path for path in paths])
+        return run(named(command, "tcp", [f"redis://127.0.0.1:{port}" for port in ports]))
     finally:
         for number in CAUGHT:
             signal.signal(number, signal.SIG_IGN)

@@ -97,6 +97,6 @@ class ColockConan(ConanFile):
         if self.settings.os in ("Linux", "FreeBSD"):
             library.system_libs = ["pthread"]
         elif self.settings.os == "Windows":
-            library.system_libs = ["ws2_32", "mswsock"]
+            library.system_libs = ["ws2_32", "mswsock", "bcrypt"]
         if self._stop_token_is_experimental:
             library.cxxflags = ["-fexperimental-library"]

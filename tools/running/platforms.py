@@ -1,8 +1,7 @@
 """Builds colock for other systems by the cross compiler of the Python package ziglang, which is clang with
 libc++, and runs on this machine what it can run.
 
-What colock needs there is built by that compiler, too, from the sources of Debian's packages. For Windows
-there are no more than the headers of it, and nothing is linked.
+What colock needs there is built by that compiler, too, from the sources of Debian's packages.
 """
 
 import pathlib
@@ -36,6 +35,9 @@ class Target(NamedTuple):
     needs: tuple[str, ...] = ()  # packages of Debian to run its programs
     by: tuple[str, ...] | None = None  # what runs them; none: nothing here can
     without: tuple[str, ...] = ()  # unit tests that fail by what runs them
+    # Without POSIX there is no command, and there are the tests that do without test/support. Then the
+    # programs of the tutorial show that the library works.
+    posix: bool = True
 
     @property
     def prefix(self) -> pathlib.Path:
@@ -49,14 +51,19 @@ class Target(NamedTuple):
 MUSL = Target("musl", "x86_64-linux-musl", "Linux", "x86_64", "linux-x86_64", ("musl",), by=())
 # The glibc of Debian 12, on which its programs run.
 LIBCXX = Target("libc++", "x86_64-linux-gnu.2.36", "Linux", "x86_64", "linux-x86_64", by=())
-# qemu-aarch64 of Debian 12 ends in an assertion of its own if a process with threads forks.
+# qemu-aarch64 of Debian 12 ends in an assertion of its own if a process with threads forks. It takes ten
+# times as long, so there are fewer worlds.
 ARM = Target("arm", "aarch64-linux-gnu.2.36", "Linux", "aarch64", "linux-aarch64",
-             ("qemu-user", "libc6-arm64-cross"), by=("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"),
+             ("qemu-user", "libc6-arm64-cross"),
+             by=("env", "COLOCK_SIMULATION_WORLDS=10", "qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"),
              without=("name_lookups/a_name_that_the_parent_is_looking_up_is_found_in_a_child",
                       "default_log/a_forked_child_writes_lines_of_its_own"))
 MACOS = Target("macos", "aarch64-macos", "Darwin", "arm64", "darwin64-arm64-cc")
 FREEBSD = Target("freebsd", "x86_64-freebsd", "FreeBSD", "x86_64", "BSD-x86_64")
-WINDOWS = Target("windows", "x86_64-windows-gnu", "Windows", "x86_64", "mingw64")
+# The package puts wine64 into no folder of PATH.
+WINDOWS = Target("windows", "x86_64-windows-gnu", "Windows", "x86_64", "mingw64", ("wine64",),
+                 by=("env", "WINEDEBUG=-all", f"WINEPREFIX={WORK}/windows/wine", "/usr/lib/wine/wine64"),
+                 posix=False)
 TESTS = ("colock-unit-tests", "colock-world-tests")
 
 
@@ -96,7 +103,7 @@ def compilers(target: Target) -> dict[str, pathlib.Path]:
     # By itself zig adds a sanitizer, and links programs for musl statically; the tests have a
     # getaddrinfo of their own, which finds that of the system only in a library.
     how = ["-target", target.triple, "-fno-sanitize=undefined"]
-    if target.by is not None:
+    if target.by is not None and target.system == "Linux":
         how.append("-dynamic")
     made = {name: tool(target, name, *how) for name in ("cc", "c++")}
     return made | {name: tool(target, name) for name in ("ar", "ranlib", "rc")}
@@ -132,7 +139,7 @@ def unpacked() -> pathlib.Path:
 
 
 def provide(target: Target) -> None:
-    """OpenSSL and Lua 5.1 for that system, in its prefix; for Windows the headers."""
+    """OpenSSL and Lua 5.1 for that system, in its prefix."""
     if (target.prefix / "ready").exists():
         return
     shutil.rmtree(target.prefix, ignore_errors=True)
@@ -143,13 +150,8 @@ def provide(target: Target) -> None:
     shutil.copytree(unpacked() / "openssl", source)
     quiet("./Configure", target.openssl, *(f"no-{each}" for each in WITHOUT), f"--prefix={target.prefix}",
           "--libdir=lib", f"CC={tools['cc']}", f"AR={tools['ar']}", f"RANLIB={tools['ranlib']}", log=log, cwd=source)
-    is_whole = target is not WINDOWS
-    if is_whole:
-        quiet("make", "-s", f"-j{builds.JOBS}", "build_libs", log=log, cwd=source)
-        quiet("make", "-s", "install_dev", log=log, cwd=source)
-    else:
-        quiet("make", "-s", "build_generated", log=log, cwd=source)
-        shutil.copytree(source / "include/openssl", target.prefix / "include/openssl")
+    quiet("make", "-s", f"-j{builds.JOBS}", "build_libs", log=log, cwd=source)
+    quiet("make", "-s", "install_dev", log=log, cwd=source)
     shutil.rmtree(source)
 
     lua = target.build / "lua"
@@ -158,13 +160,10 @@ def provide(target: Target) -> None:
     for header in ("src/lua.h", "src/luaconf.h", "src/lauxlib.h", "src/lualib.h", "etc/lua.hpp"):
         shutil.copy(unpacked() / "lua5.1" / header, target.prefix / "include")
     (target.prefix / "lib").mkdir(exist_ok=True)
-    if is_whole:
-        quiet("make", "-s", "liblua.a", f"CC={tools['cc']}", f"AR={tools['ar']} rcu", f"RANLIB={tools['ranlib']}",
-              "MYCFLAGS=-DLUA_USE_POSIX -fPIC", log=log, cwd=lua)
-        shutil.copy(lua / "liblua.a", target.prefix / "lib")
-    else:
-        for name in ("ssl", "crypto", "lua"):  # CMake looks whether they are there
-            (target.prefix / f"lib/lib{name}.a").write_text("!<arch>\n")
+    posix = "" if target.system == "Windows" else "-DLUA_USE_POSIX -fPIC"
+    quiet("make", "-s", "liblua.a", f"CC={tools['cc']}", f"AR={tools['ar']} rcu", f"RANLIB={tools['ranlib']}",
+          f"MYCFLAGS={posix}", log=log, cwd=lua)
+    shutil.copy(lua / "liblua.a", target.prefix / "lib")
     (target.prefix / "ready").touch()
 
 
@@ -185,7 +184,7 @@ def settings(tests: str) -> dict[str, object]:
     }
 
 
-def configure(target: Target, programs: bool) -> None:
+def configure(target: Target) -> None:
     tools = compilers(target)
     toolchain = target.build / "toolchain.cmake"
     words = {
@@ -196,9 +195,9 @@ def configure(target: Target, programs: bool) -> None:
     toolchain.write_text("".join(f'set(CMAKE_{name} "{value}")\n' for name, value in words.items()))
     boost = next((ROOT / ".deps/usr").rglob("BoostConfig.cmake"), None)
     library = target.prefix / "lib"
-    switch = "ON" if programs else "OFF"
     given = {
-        **settings(switch), "CMAKE_TOOLCHAIN_FILE": toolchain, "COLOCK_BUILD_TOOLS": switch,
+        **settings("ON"), "CMAKE_TOOLCHAIN_FILE": toolchain,
+        "COLOCK_BUILD_TOOLS" if target.posix else "COLOCK_BUILD_EXAMPLES": "ON",
         "OPENSSL_INCLUDE_DIR": target.prefix / "include", "OPENSSL_SSL_LIBRARY": library / "libssl.a",
         "OPENSSL_CRYPTO_LIBRARY": library / "libcrypto.a",
         "LUA_INCLUDE_DIR": target.prefix / "include", "LUA_LIBRARY": library / "liblua.a",
@@ -214,31 +213,36 @@ def build(target: Target, *what: str) -> None:
     builds.run("cmake", "--build", target.build / "colock", "-j", builds.JOBS, "--target", *what)
 
 
-def library_of(target: Target) -> None:
-    """Compiles the library. On Windows there are no forks and no processes in groups, by which the tests and
-    the command work."""
-    builds.set_up()
-    provide(target)
-    configure(target, programs=False)
-    build(target, "colock")
-
-
 def link(target: Target) -> None:
-    """Builds the library, the tests and the command."""
+    """Builds the library, the tests and the command; without POSIX the tutorial in its place."""
     builds.set_up()
     provide(target)
-    configure(target, programs=True)
-    build(target, *TESTS, "colock-cli")
+    configure(target)
+    rest = ["colock-cli"] if target.posix else [f"colock-tutorial-{name}" for name in tutorial()]
+    build(target, *TESTS, *rest)
+
+
+def tutorial() -> list[str]:
+    """Its programs, but those that take SQLite or colock::testing, which works by POSIX."""
+    names = sorted(path.stem for path in (ROOT / "examples/1_tutorial").glob("*.cpp"))
+    return [name for name in names if not name.endswith(("_sqlite", "_testing"))]
 
 
 def run(target: Target) -> None:
-    """Builds these, and runs the unit tests and the simulated worlds."""
+    """Builds these, and runs the unit tests, the simulated worlds, and the tutorial if it is built."""
     builds.set_up()
     debian.install(*target.needs)
     link(target)
-    tests = target.build / "colock/test"
-    builds.run(*target.by, tests / "colock-unit-tests", *(f"--run_test=!{name}" for name in target.without))
-    builds.run(*target.by, tests / "simulation/colock-world-tests")
+    suffix = ".exe" if target.system == "Windows" else ""
+    built = target.build / "colock"
+    skipped = [f"--run_test=!{name}" for name in target.without]
+    builds.run(*target.by, built / f"test/colock-unit-tests{suffix}", *skipped)
+    builds.run(*target.by, built / f"test/simulation/colock-world-tests{suffix}")
+    for name in () if target.posix else tutorial():
+        urls = ["{tcp}", "{tcp2}", "{tcp3}"] if name.endswith("_servers") else ["{tcp}"]
+        builds.run(ROOT / "examples/with_redis.py", "--servers", len(urls),
+                   ROOT / "tools/check_docs.py", "--output", f"examples/1_tutorial/{name}.cpp",
+                   *target.by, built / f"examples/{name}{suffix}", *urls)
 
 
 # ---- In Debian 13 --------------------------------------------------------------------------------
