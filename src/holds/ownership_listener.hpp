@@ -26,11 +26,9 @@ public:
     /// end of the wait list if another one has the turn; zero for none.
     virtual std::uint64_t number_that_joins() { return 0; }
 
-    /// It was released, by a script with that answer, and this many others received the message.
-    virtual void released(decide::release_answer const&, unsigned /*others*/) {}
-
-    /// It was released, but the next waiter in the Redis queue has no subscriber; it may have died.
-    virtual void unheard(ownership const&) {}
+    /// It was released, by a script with that answer, and this many others received the message. Or
+    /// it was gone already, and the next waiter in the Redis queue has no subscriber.
+    virtual void released(ownership const&, decide::release_answer const&, unsigned /*others*/) {}
 
     /// It has ended or is lost: the lock is open to the next attempt.
     virtual void ended(ownership&) = 0;

@@ -273,10 +273,8 @@ failure settlement::conclude_release(request const& which, answer const& got, fa
                 " the user the channel " +
                 which.channel;
         });
-    if (of_.listener_ && released)
-        of_.listener_->released(r, others_of(r.receivers, which.channel));
-    if (of_.listener_ && r.receivers == r.unheard)
-        of_.listener_->unheard(of_);
+    if (of_.listener_ && (released || r.receivers == r.unheard))
+        of_.listener_->released(of_, r, others_of(r.receivers, which.channel));
     if (released || before || (may_be_own && unsure_of_stay_))
         return {};
     if (got.what != answer::kind::replied)

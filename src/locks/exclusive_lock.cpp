@@ -245,7 +245,7 @@ std::uint64_t exclusive_lock::number_that_joins()
     return may_join ? ensure_asker().number_that_joins() : 0;
 }
 
-void exclusive_lock::released(decide::release_answer const& got, unsigned others)
+void exclusive_lock::released(ownership const&, decide::release_answer const& got, unsigned others)
 {
     if (core_.refusal() || !(others != 0 || got.told || contention_))
         return;

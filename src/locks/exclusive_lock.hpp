@@ -62,7 +62,7 @@ public:
 
     bool hand_over(hold_state& last) override;
     std::uint64_t number_that_joins() override;
-    void released(decide::release_answer const&, unsigned others) override;
+    void released(ownership const&, decide::release_answer const&, unsigned others) override;
     void ended(ownership&) override;
 
     bool is_taken() const noexcept override

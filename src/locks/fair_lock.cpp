@@ -128,11 +128,11 @@ void fair_lock_state::give_back(
 
 // The first waiter may be dead. If nobody else comes, its place would stay for ever. So this client
 // repeats the release, with the used number, when that place counts as dead; that removes it.
-void fair_lock_state::unheard(ownership const& released)
+void fair_lock_state::released(ownership const& which, decide::release_answer const& got, unsigned)
 {
-    if (core_.refusal())
+    if (got.receivers != got.unheard || core_.refusal())
         return;
-    spent_ = released.number();
+    spent_ = which.number();
     core_.set_alarm(clean_up_, clock::now() + decide::ticket_life);
 }
 

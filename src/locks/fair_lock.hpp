@@ -58,7 +58,7 @@ public:
     // ---- For the ownership ---------------------------------------------------------------------
 
     bool hand_over(hold_state&) override { return false; }
-    void unheard(ownership const&) override;
+    void released(ownership const&, decide::release_answer const&, unsigned) override;
     void ended(ownership&) override;
 
     bool is_taken() const noexcept override
