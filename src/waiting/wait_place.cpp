@@ -21,9 +21,12 @@ wait_place::wait_place(
 
 void wait_place::note(decide::acquire_answer const& got) noexcept
 {
-    stands_ = got.stands;
-    is_first_ = got.is_first;
-    is_foreign_ = got.is_foreign;
+    if (!got.stands)
+        it_ = standing::outside;
+    else if (!got.is_first)
+        it_ = standing::behind;
+    else
+        it_ = got.is_foreign ? standing::first_to_foreigner : standing::first;
     if (got.stands)
         since_ = got.since;
     if (has_list_)
@@ -33,40 +36,47 @@ void wait_place::note(decide::acquire_answer const& got) noexcept
 // Until the mailbox is live, or refused, there is nothing to be done but to wait for that.
 bool wait_place::needs_channel(bool named) const noexcept
 {
-    if (stands_)
-        return is_first_ && is_foreign_;
+    if (stands())
+        return it_ == standing::first_to_foreigner;
     return !has_list_ || named || core_.mailbox().of(slot_).is_refused;
 }
 
 void wait_place::begin_joining()
 {
     known_at_ = core_.mailbox().of(slot_);
-    by_release_ = joining::sent;
+    it_ = standing::joining;
 }
 
 void wait_place::joined(std::int64_t since) noexcept
 {
-    if (by_release_ != joining::sent)
+    if (!is_joining())
         return;
-    by_release_ = since != 0 ? joining::stands : joining::no;
-    stands_ = since != 0;
-    is_first_ = false;
-    if (stands_)
+    it_ = since != 0 ? standing::joined : standing::outside;
+    if (since != 0)
         since_ = since;
+}
+
+// If the release is still under way, its answer comes too late.
+void wait_place::forget_release() noexcept
+{
+    if (it_ == standing::joining)
+        it_ = standing::outside;
+    else if (it_ == standing::joined)
+        it_ = standing::behind;
 }
 
 bool wait_place::awaits_turn() noexcept
 {
-    bool const stands = std::exchange(by_release_, joining::no) == joining::stands;
-    return stands && core_.mailbox().of(slot_) == known_at_;
+    bool const is_new = it_ == standing::joined;
+    forget_release();
+    return is_new && core_.mailbox().of(slot_) == known_at_;
 }
 
 void wait_place::over() noexcept
 {
     unsubscribe();
     since_ = 0;
-    stands_ = false;
-    by_release_ = joining::no;
+    it_ = standing::outside;
 }
 
 void wait_place::unsubscribe()

@@ -46,7 +46,7 @@ public:
     static constexpr std::string_view none = "-";
 
     /// An attempt is about to be sent.
-    void begin_attempt() noexcept { by_release_ = joining::no; }
+    void begin_attempt() noexcept { forget_release(); }
 
     /// It was refused. `named`: it was to take a place. `asked_at`: the mailbox when it was sent.
     /// Listens to the key's channel if that is necessary; `channel` makes its name. True if a
@@ -72,7 +72,7 @@ public:
     /// A release of this client is about to be sent that may put the next request into the list.
     void begin_joining();
 
-    bool is_joining() const noexcept { return by_release_ == joining::sent; }
+    bool is_joining() const noexcept { return it_ == standing::joining; }
 
     /// Its answer: since when it stands there, zero if it does not.
     void joined(std::int64_t since) noexcept;
@@ -84,13 +84,13 @@ public:
     void over() noexcept;
 
     /// As far as is known.
-    bool stands() const noexcept { return stands_; }
-    bool is_first() const noexcept { return stands_ && is_first_; }
+    bool stands() const noexcept { return it_ >= standing::joined; }
+    bool is_first() const noexcept { return it_ >= standing::first; }
 
     /// The next release tells this client and no other one.
     bool is_sure_to_be_told() const noexcept
     {
-        return is_first() && !is_foreign_ && core_.mailbox().of(slot_).is_live;
+        return it_ == standing::first && core_.mailbox().of(slot_).is_live;
     }
 
     /// The mailbox has changed since the server was asked last, so that letters may have been
@@ -103,14 +103,25 @@ public:
     /// A message can wake it.
     bool can_be_told() const noexcept
     {
-        return hears_ || (stands_ && core_.mailbox().of(slot_).is_live);
+        return hears_ || (stands() && core_.mailbox().of(slot_).is_live);
     }
 
     /// It listens to the key's channel, so that it hears the next message there.
     bool hears() const noexcept { return hears_; }
 
 private:
+    /// By the last answer. Those from `joined` on stand in the list, those from `first` on first.
+    enum class standing {
+        outside,
+        joining,  ///< a release is under way that may put it there
+        joined,   ///< by that release: there is nothing to ask for yet
+        behind,
+        first,
+        first_to_foreigner,  ///< first, and the holder may not know the list
+    };
+
     void note(decide::acquire_answer const&) noexcept;
+    void forget_release() noexcept;
     bool needs_channel(bool named) const noexcept;
     template <class Channel>
     bool subscribe(Channel const& channel)
@@ -135,9 +146,8 @@ private:
     std::string channel_{};      ///< subscribed, if not empty
     std::int64_t since_ = 0;     ///< the place, in µs of the server; zero before it has one
     mailbox::state known_at_{};  ///< the mailbox, when this answer was asked for
-    bool stands_ = false, is_first_ = false, is_foreign_ = false;  ///< by the last answer
+    standing it_ = standing::outside;
     bool hears_ = false;
-    enum class joining { no, sent, stands } by_release_ = joining::no;
 };
 
 }  // namespace colock
