@@ -61,8 +61,13 @@ void look_for_suspension() noexcept
     if (clock::is_fake())
         return;
     auto const begin = lag_at_begin();
-    auto const now = lag::look();
     auto known = slept.load(std::memory_order_relaxed);
+    // Nearly always that is all, and it has no third look at a clock.
+    auto const before = clock::base::now();
+    auto const at_most = since_start() - before.time_since_epoch() - begin;
+    if (at_most <= clock::duration{known} + shortest_suspension)
+        return;
+    auto const now = lag::look();
     auto const found = (now.most - begin).count();
     auto const noise = clock::duration{shortest_suspension + now.inexact_by}.count();
     while (found > known + noise) {
