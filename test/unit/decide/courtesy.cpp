@@ -21,9 +21,9 @@ BOOST_AUTO_TEST_CASE(where_nobody_listens_there_is_nothing_to_wait_for)
 
 BOOST_AUTO_TEST_CASE(it_waits_for_four_round_trips_or_a_millisecond)
 {
-    courtesy far, near;
-    BOOST_TEST((far.ask_at(begin, true, 2ms) == begin + 8ms));
-    BOOST_TEST((near.ask_at(begin, true, 20us) == begin + 1ms));
+    courtesy distant, close;
+    BOOST_TEST((distant.ask_at(begin, true, 2ms) == begin + 8ms));
+    BOOST_TEST((close.ask_at(begin, true, 20us) == begin + 1ms));
 }
 
 // A mere watcher listens for ever.
