@@ -259,6 +259,34 @@ std::vector<finding> judge_permissions(
     return all;
 }
 
+finding judge_part(part const& own, std::vector<part> const& before)
+{
+    auto const is_same = [](std::string const& one, std::string const& other) {
+        return !one.empty() && one == other;
+    };
+    auto const is_told = [](part const& p) { return !p.run_id.empty() && !p.history.empty(); };
+    std::string unknown = is_told(own) ? std::string{} : own.place;
+    for (auto const& other : before) {
+        bool const is_one = is_same(own.run_id, other.run_id);
+        if (is_one || is_same(own.history, other.history))
+            return {
+                level::bad,
+                "part",
+                (is_one ? "the same server as " : "has the writes of ") + other.place,
+                "a red lock counts it as two, and one fault takes both. Name servers that do not "
+                "copy each other"};
+        if (unknown.empty() && !is_told(other))
+            unknown = other.place;
+    }
+    if (unknown.empty())
+        return {level::good, "part", "none of the others, nor a copy of one", {}};
+    return {
+        level::note,
+        "part",
+        "not known: INFO of " + unknown + " does not tell",
+        "if it is a copy of another part, one fault takes both. ACL SETUSER ... +info"};
+}
+
 finding judge_delays(std::vector<std::chrono::microseconds> pings, fields const& info)
 {
     using namespace std::chrono_literals;

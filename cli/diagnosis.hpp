@@ -50,6 +50,17 @@ finding judge_replicas(fields const& info);
 finding judge_connections(fields const& info);
 finding judge_cluster(fields const& cluster_info);
 
+/// A server of a red lock, as INFO shows it.
+struct part {
+    std::string place;
+    std::string run_id;   ///< of its process
+    std::string history;  ///< whose writes it has (master_replid): a replica has its primary's
+};
+
+/// Beside the parts that were met before: one that is another one, or its copy, is no part of its
+/// own.
+finding judge_part(part const& own, std::vector<part> const& before);
+
 /// By what the client is refused; `can_ask` is false before 7.0, where it isn't known ahead.
 std::vector<finding> judge_permissions(
     std::vector<std::string> const& refusals, reply const& client_kill, bool can_ask

@@ -39,10 +39,13 @@ struct moment {
 
 class examination {
 public:
-    examination(session& s, options const& o, colock::config settings)
+    /// `parts`: the servers of the URLs before, and then those of this one as well.
+    examination(session& s, options const& o, colock::config settings, std::vector<part>& parts)
         : session_{s}
         , options_{o}
         , settings_{std::move(settings)}
+        , parts_{parts}
+        , before_{parts}
     {}
 
     asio::awaitable<int> run()
@@ -74,6 +77,8 @@ private:
     session& session_;
     options const& options_;
     colock::config settings_;
+    std::vector<part>& parts_;
+    std::vector<part> const before_;
     std::string doing_;
     std::optional<progress> line_;
     bool is_bad_ = false;
@@ -134,6 +139,12 @@ asio::awaitable<void> examination::examine(primary const& server)
     for (auto const& each : all)
         print(server.place, each);
     print(server.place, co_await clock_rate(key));
+    if (options_.urls.size() > 1) {
+        auto const place = server.place.empty() ? session_.place() : server.place;
+        parts_.push_back({place, info.text("run_id"), info.text("master_replid")});
+        if (!before_.empty())
+            print(server.place, judge_part(parts_.back(), before_));
+    }
     co_await judge_failovers(server);
 }
 
@@ -291,11 +302,11 @@ void examination::print(std::string const& place, failover_verdict const& v)
     std::fflush(stdout);
 }
 
-int examine_at(options const& o)
+int examine_at(options const& o, std::vector<part>& parts)
 {
     auto settings = settings_of(o);
     session s{o, settings};
-    examination e{s, o, std::move(settings)};
+    examination e{s, o, std::move(settings), parts};
     return s.run(e.run());
 }
 
@@ -303,13 +314,14 @@ int examine_at(options const& o)
 
 int doctor(options const& o)
 {
+    std::vector<part> parts;
     if (o.urls.empty())
-        return examine_at(o);
+        return examine_at(o, parts);
     int worst = status_ok;
     for (auto const& url : o.urls) {
         auto one = o;
         one.url = url;
-        worst = std::max(worst, examine_at(one));
+        worst = std::max(worst, examine_at(one, parts));
     }
     return worst;
 }

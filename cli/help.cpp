@@ -111,7 +111,7 @@ with 1 if something is bad.
 Then it says whether a failover can lose a lock of clients with this --durability and
 --lease, by the settings of the primary, its replicas and its Sentinels. With --durability it also prints each
 condition, and exits with 3 if a failover can lose a lock, and with 2 if no single fault can.
-Several URLs are those of a red lock.
+Several URLs are those of a red lock: no two of them may be one server, or copy each other.
 
 With --deadlocks it looks for clients that wait for each other instead, and reads twice, six
 seconds apart. Exits with 1 if there are some. It sees the clients that have a label.

@@ -92,6 +92,30 @@ class Failovers(Case):
         self.assertEqual([x["verdict"] for x in lines if x["check"] == "verdict"], ["no", "yes"])
         self.check(self.colock(*words, "nowhere"), 64, "nowhere")
 
+    def test_parts_that_are_one_server_or_copies(self) -> None:
+        primary, replicas = self.servers(*SOUND)
+
+        def parts(*urls: str, status: int) -> list[tuple[str, str]]:
+            result = self.colock("doctor", "--json", *urls)
+            self.check(result, status)
+            lines = [json.loads(line) for line in result.out.splitlines()]
+            return [(x["level"], x["found"]) for x in lines if x["check"] == "part"]
+
+        self.assertEqual(parts(primary.url, status=0), [])
+        two = parts(self.server.url, primary.url, status=0)
+        self.assertEqual(two, [("ok", "none of the others, nor a copy of one")])
+        ((level, found),) = parts(primary.url, primary.url, status=1)
+        self.assertEqual(level, "bad")
+        self.assertRegex(found, "^the same server as ")
+        ((level, found),) = parts(primary.url, replicas[0].url, status=1)
+        self.assertEqual(level, "bad")
+        self.assertRegex(found, "^has the writes of ")
+        primary.ask("ACL", "SETUSER", "mute", "on", ">pw", "~*", "&*", "+@all", "-info")
+        mute = primary.url.replace("//", "//mute:pw@")
+        ((level, found),) = parts(mute, primary.url, status=0)
+        self.assertEqual(level, "note")
+        self.assertRegex(found, "^not known: ")
+
     def test_run_holds_what_replicas_have(self) -> None:
         primary, replicas = self.servers(*SOUND)
         words = ("run", "--durability", "all", "k", "--", "sh", "-c", "echo started; sleep 9")
