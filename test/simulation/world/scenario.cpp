@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 21> fault_names{
     "forget scripts", "server down", "lag",      "late replicas",  "fail over",    "restart empty",
     "clock jump",     "force",       "move slot"};
 
-constexpr std::array<std::string_view, 13> mutant_names{
+constexpr std::array<std::string_view, 14> mutant_names{
     "none",
     "release_ignores_owner",
     "renewal_revives",
@@ -37,6 +37,7 @@ constexpr std::array<std::string_view, 13> mutant_names{
     "acquire_ignores_owner",
     "tokens_fall",
     "messages_vanish",
+    "turn_is_lost",
     "grant_is_kept",
     "slow_clock",
     "permits_never_end",

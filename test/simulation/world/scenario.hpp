@@ -54,6 +54,7 @@ enum class mutant {
     acquire_ignores_owner,  ///< the script grants what somebody else has
     tokens_fall,            ///< a server that lost its data begins at 1
     messages_vanish,        ///< no message ever arrives
+    turn_is_lost,           ///< a release tells nobody in the wait list, now and then
     grant_is_kept,          ///< releases are answered and not run, now and then
     slow_clock,             ///< clients' clocks are 3 % slow: they trust too long
     permits_never_end,      ///< the semaphore's script gives one more than there are

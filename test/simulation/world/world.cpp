@@ -367,6 +367,10 @@ std::string_view world::broken_text(scripts::script const& what)
     switch (plan_.broken) {
     case mutant::release_ignores_owner:
         return by("release", "pcall('hdel', lock, field)", "pcall('del', lock)");
+    case mutant::turn_is_lost:
+        if (!what.name.ends_with("release") || what.name == "fair_release" || ++releases_ % 25 != 0)
+            return {};
+        return by(what.name, "local counts = ", "do return false end local counts = ");
     case mutant::renewal_revives:
         return by(
             "renew",

@@ -204,10 +204,11 @@ struct outcome_of_crowd {
 };
 
 /// Each of the clients gets it once, and gives it back at once.
-outcome_of_crowd run_crowd(kind what, int clients, std::uint64_t seed)
+outcome_of_crowd run_crowd(kind what, int clients, std::uint64_t seed, mutant broken = mutant::none)
 {
     scenario plan;
     plan.name = "crowd";
+    plan.broken = broken;
     plan.machines = clients;
     plan.tasks = 1;
     plan.objects = {{what, 1}};
@@ -248,6 +249,19 @@ BOOST_AUTO_TEST_CASE(few_ask_however_many_wait)
             BOOST_TEST(found.scripts < 10);
             BOOST_TEST((found.all_in < clients * 5ms));
         }
+}
+
+// Nobody comes later, so who was not told waits until the poll cap.
+BOOST_AUTO_TEST_CASE(a_turn_that_nobody_hears_of_is_found)
+{
+    auto const seed = chosen_seed();
+    constexpr int clients = 100;
+    for (auto const what :
+         {kind::plain, kind::fenced, kind::read_write, kind::semaphore, kind::permits}) {
+        auto const sound = run_crowd(what, clients, seed);
+        auto const found = run_crowd(what, clients, seed, mutant::turn_is_lost);
+        BOOST_TEST((found.all_in > sound.all_in + 100ms), name_of(what));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
