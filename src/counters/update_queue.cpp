@@ -146,7 +146,6 @@ strand_task update_queue::run()
         script_call asked{next_step(), slot()};
         bool const owes = ask_copies(asked);
         answer const got = co_await sending_.send(asked.call, now_.until);
-        unsure_ = unsure_ || got.what == answer::kind::lost;
         if (got.what == answer::kind::lost)
             now_.until = std::min(now_.until, decide::repeat_until(got.sent));
         for (auto const& each : now_.of)
@@ -155,7 +154,6 @@ strand_task update_queue::run()
         if (co_await sending_.repeats(got, how) && is_wanted())
             continue;
         conclude(got);
-        unsure_ = false;
         // The next number would hide from the next primary that it lacks this one.
         if (owes && !asked.call.owed && got.what == answer::kind::replied)
             co_await covered_;
@@ -171,7 +169,7 @@ bool update_queue::ask_copies(script_call& what)
     if (wants.is_none())
         return false;
     core_.ask_copies(what.call, wants, core_.settings().lease);
-    what.call.repeats = unsure_;
+    what.call.repeats = now_.until != never;  // it may find its work done
     if (!is_owed())
         return false;
     covered_.reset();

@@ -91,7 +91,6 @@ private:
     event<bool> covered_;  ///< what the last batch owed to its copies
     reliable sending_;
     bool running_ = false;
-    bool unsure_ = false;  ///< an answer about this batch was lost: a repeat may find its work done
 };
 
 }  // namespace colock
