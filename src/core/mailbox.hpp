@@ -18,9 +18,9 @@ using detail::core;
 /// come, or that a lock was taken away from it. One serves all keys; in a cluster one for each
 /// slot, because a channel belongs to the node of its slot.
 ///
-/// A mailbox opens when the client first waits for a lock, or first renews one: a client that does
-/// neither, or has spin locks alone, needs no subscription. It closes a minute after the last lock
-/// of its slots was held or waited for.
+/// A mailbox opens when the client first waits for a lock or a permit, or first renews one: a
+/// client that does neither, or has spin locks alone, needs no subscription. It closes a minute
+/// after the last lock of its slots was held or waited for.
 ///
 /// A letter is a hint. While a mailbox is not live, the next renewal, or the next look of the
 /// poller, finds what it would have said.

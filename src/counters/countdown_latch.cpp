@@ -35,7 +35,6 @@ public:
     }
 
     time_point open_until(decide::open_request const&, time_point) const override { return never; }
-    bool has_list() const noexcept override { return false; }
     bool asks_for_all() const noexcept override { return true; }
     bool fits(waiter const& first, decide::open_request const&) const override
     {

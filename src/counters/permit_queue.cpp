@@ -12,7 +12,7 @@ permit_queue::permit_queue(
 )
     : wait_queue{inside, kind, std::move(name)}
     , policy_{std::move(how)}
-    , wait_{inside, *this, policy_->has_list(), wake_, [this](std::string_view) { on_message(); }}
+    , wait_{inside, *this, !policy_->asks_for_all(), wake_, [this] { on_message(); }}
     , sleep_{[this] { wake(); }}
     , sending_{inside}
 {}
@@ -164,15 +164,14 @@ void permit_queue::tell_absent()
 std::optional<script_call::request> permit_queue::script_for(action next)
 {
     calls_ = core_.last_arrival();
-    undoing_ = next == action::undo;
-    if (undoing_)
+    if (next == action::undo)
         return policy_->undo(entry());
     if (next == action::begin)
         policy_->begin(first());
     policy_->set_total(first().total);
     count_attempt();
     asked_at_ = core_.mailbox().of(slot());
-    is_named_ = policy_->has_list() && !first().once && asked_at_.is_live;
+    is_named_ = !policy_->asks_for_all() && !first().once && asked_at_.is_live;
     if (is_named_)
         request_.lists();
     auto since = is_named_ ? std::to_string(wait_.place.since()) : std::string{wait_place::none};
@@ -181,8 +180,8 @@ std::optional<script_call::request> permit_queue::script_for(action next)
     return policy_->ask({std::move(since), entry()});
 }
 
-// Each pass of the loop asks the server once for the first in the queue, or gives back what nobody
-// wants.
+// Each pass of the loop asks the server once for the first in the queue, hands out what it has got,
+// or gives back what nobody wants.
 strand_task permit_queue::contend()
 {
     core::activity const contending{core_};
@@ -203,16 +202,17 @@ strand_task permit_queue::contend()
         ask_copies(now.call, next);
         auto const until = request_.is_open() ? request_.until() : never;
         answer got = co_await sending_.send(now.call, until);
-        if (undoing_ && got.unsynced == error::not_replicated)
+        bool const undoes = next == action::undo;
+        if (undoes && got.unsynced == error::not_replicated)
             got.what = answer::kind::not_now;  // it finds nothing next time, and asks the copies
-        bool const asleep = undoing_ ? conclude_undo(got) : conclude_request(got, now.call.wants);
+        bool const asleep = undoes ? conclude_undo(got) : conclude_request(got, now.call.wants);
         if (asleep) {
             sleeping_ = true;
             co_await wake_;
             sleeping_ = false;
             sleep_.clear();
         } else
-            co_await sending_.repeats(got, {.owed = undoing_, .until = until});
+            co_await sending_.repeats(got, {.owed = undoes, .until = until});
     }
     end_contending();
 }

@@ -58,9 +58,6 @@ public:
         /// The script of the request, for the first time and for repeats.
         virtual script_call::request ask(listed const&) const = 0;
 
-        /// Whether its waiters stand in a wait list at the server.
-        virtual bool has_list() const noexcept { return true; }
-
         /// The number of the request, and how many permits it wants.
         virtual std::uint64_t number() const noexcept { return 0; }
         virtual std::int64_t wanted() const noexcept { return 0; }
@@ -79,7 +76,7 @@ public:
         virtual bool may_be_out_for_good() const noexcept { return false; }
 
         /// Whether the script takes nothing, so that its answer serves all calls that waited when
-        /// it was sent.
+        /// it was sent, and none of them stands in a wait list at the server.
         virtual bool asks_for_all() const noexcept { return false; }
 
         /// Whether the open request takes, or has taken, what the first in the queue wants.
@@ -176,7 +173,6 @@ private:
     decide::copies has_;  ///< of what the open request has taken
     unsigned replicas_ = 0;
     std::uint64_t calls_ = 0;  ///< the last one that the step under way is for
-    bool undoing_ = false;     ///< the step under way is for no waiting call
     bool contending_ = false;
     bool sleeping_ = false;
     bool is_told_absent_ = false;

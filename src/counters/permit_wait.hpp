@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string_view>
 
 namespace colock {
 
@@ -14,13 +13,13 @@ namespace colock {
 /// server, and the time until it is worth asking.
 class permit_wait final {
 public:
-    /// `wake` ends a sleep. `heard` gets the messages of the channel.
+    /// `wake` ends a sleep. `heard` follows each message of the channel.
     permit_wait(
         core& inside,
         keyed_state const& whose,
         bool has_list,
         event<bool>& wake,
-        std::function<void(std::string_view payload)> heard
+        std::function<void()> heard
     )
         : place{inside, whose, has_list, wake, std::move(heard)}
         , core_{inside}

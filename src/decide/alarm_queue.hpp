@@ -34,6 +34,7 @@ public:
         alarm(alarm const&) = delete;
         alarm& operator=(alarm const&) = delete;
         bool is_set() const noexcept { return is_linked(); }
+        bool is_due_by(time_point then) const noexcept { return is_set() && at_ <= then; }
         void clear() noexcept
         {
             if (is_linked())

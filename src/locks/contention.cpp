@@ -24,7 +24,7 @@ contention::contention(
     std::function<void()> on_alarm
 )
     : entry{lock.name(), lock.slot()}
-    , place{inside, lock, how.has_list, wake, [this](std::string_view) { hear(clock::now()); }}
+    , place{inside, lock, how.has_list, wake, [this] { hear(clock::now()); }}
     , core_{inside}
     , how_{how}
     , wake_{wake}
@@ -47,6 +47,8 @@ bool contention::refused(
 
 void contention::on_turn(std::uint64_t listening)
 {
+    if (heard_ != never)
+        return;  // it asks by an earlier message, or this is the same letter by the other way
     bool const others = listening > (place.hears() ? 1U : 0U);
     hear(courtesy_.ask_at(clock::now(), others, core_.round_trip().usual()));
 }
@@ -62,8 +64,9 @@ void contention::hear(time_point when)
     sleep_to_cap(deadline);
 }
 
-// A client without a place asks for one, or listens to the lock's channel. While no letters arrive,
-// the poller must not rely on them. One that does not sleep looks at the mailbox before it does.
+// A client without a place asks for one, or listens to the lock's channel. One with a place looks
+// whether it has missed its turn, and while no letters arrive it sleeps to the poll cap at most.
+// One that does not sleep looks at the mailbox before it does.
 void contention::on_mailbox()
 {
     auto const now = core_.mailbox().of(slot());
@@ -73,9 +76,10 @@ void contention::on_mailbox()
         look_soon();
     } else if (now.is_settled()) {
         wake_.set(true);
-    } else if (is_polled()) {
-        entry::leave();
-        core_.poller().add(*this);
+    } else if (place.stands() && !alarm_.is_due_by(clock::now() + core_.settings().poll_cap)) {
+        auto const deadline = *deadline_;
+        get_up();
+        sleep_to_cap(deadline);
     }
 }
 
@@ -83,7 +87,7 @@ void contention::look_soon()
 {
     if (is_polled())
         core_.poller().hurry(*this);
-    else if (is_sleeping())
+    else
         wake_.set(true);
 }
 
@@ -120,9 +124,8 @@ void contention::sleep_out(std::int64_t pttl, time_point deadline)
 
 void contention::sleep_to_cap(time_point deadline)
 {
-    auto const cap = clock::now() + core_.settings().poll_cap;
-    if (heard_ < cap)
-        return sleep_until(cap, deadline);
+    if (heard_ != never)
+        return sleep_until(heard_, deadline);
     deadline_ = deadline;
     alarm_.clear();
     if (!is_polled())

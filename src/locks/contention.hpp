@@ -57,7 +57,8 @@ public:
     /// Letters arrive now, or don't any more.
     void on_mailbox();
 
-    /// Messages may have been missed: looks at once whether there is something to do.
+    /// Of a head that sleeps messages may have been missed: looks at once whether there is
+    /// something to do.
     void look_soon();
 
     /// This client has released the lock, and this many others have received the message. `told`:

@@ -58,8 +58,8 @@ struct exclusive_lock::request {
     step call;
 };
 
-// Each pass of the loop asks the server once. Before that the head waits for this client's own
-// hold, for the turn of others, for the holder's release, or for the end of its lease.
+// Each pass of the loop asks the server once, or waits before that: for this client's own hold, for
+// the turn of others, for the holder's release, or for the end of its lease.
 strand_task exclusive_lock::asker::run()
 {
     core::activity const contending{of_.core_};

@@ -82,6 +82,7 @@ void poller::hurry(entry& key)
     static_cast<place&>(key).unlink();
     here.keys.push_front(key);
     key.due_ = clock::now();
+    key.kept_ = {};  // it may have lost its place, so the call names it
     if (!here.asking)
         core_.set_alarm(here.alarm, key.due_);
 }

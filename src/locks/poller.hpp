@@ -65,7 +65,7 @@ public:
         virtual looked_for to_look_for() const = 0;
 
         /// The next release tells this client, by a mailbox that is live.
-        virtual bool is_sure_to_be_told() const noexcept { return false; }
+        virtual bool is_sure_to_be_told() const noexcept = 0;
 
     protected:
         ~entry() { leave(); }

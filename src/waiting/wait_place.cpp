@@ -10,7 +10,7 @@ wait_place::wait_place(
     keyed_state const& whose,
     bool has_list,
     event<bool>& ask,
-    std::function<void(std::string_view)> heard
+    std::function<void()> heard
 )
     : core_{inside}
     , slot_{whose.slot()}

@@ -26,13 +26,13 @@ class keyed_state;
 /// Redisson; and if it can't stand in the list, or its kind has none.
 class wait_place final : private subscription_manager::listener {
 public:
-    /// `ask` is set when a message may have been missed. `heard` gets those of the key's channel.
+    /// `ask` is set when a message may have been missed. `heard` follows each of the key's channel.
     wait_place(
         core&,
         keyed_state const& whose,
         bool has_list,
         event<bool>& ask,
-        std::function<void(std::string_view payload)> heard
+        std::function<void()> heard
     );
     wait_place(wait_place const&) = delete;
     wait_place& operator=(wait_place const&) = delete;
@@ -135,14 +135,14 @@ private:
     void unsubscribe();
 
     void on_subscribed() override;
-    void on_message(std::string_view payload) override { heard_(payload); }
+    void on_message(std::string_view) override { heard_(); }
     void on_interrupted() override { hears_ = false; }
 
     core& core_;
     unsigned const slot_;
     bool const has_list_;
     event<bool>& ask_;
-    std::function<void(std::string_view)> heard_;
+    std::function<void()> heard_;
     std::string channel_{};      ///< subscribed, if not empty
     std::int64_t since_ = 0;     ///< the place, in µs of the server; zero before it has one
     mailbox::state known_at_{};  ///< the mailbox, when this answer was asked for

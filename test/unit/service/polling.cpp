@@ -164,6 +164,44 @@ BOOST_AUTO_TEST_CASE(while_messages_do_not_arrive_it_asks_at_the_poll_cap)
     BOOST_TEST(during(101ms) == 2'000U);
 }
 
+BOOST_AUTO_TEST_CASE(nor_does_one_sleep_to_the_end_of_a_lease_then)
+{
+    wait_for(2'000);
+    pttl = 350;
+    wait_for(1);
+    server->pubsub_down();
+    server->hold_changes = true;
+    time.settle();
+    BOOST_TEST(during(101ms) == 2'001U);
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_a_lease_before_the_poll_cap_stays_the_end_of_the_sleep)
+{
+    pttl = 80;
+    wait_for(1);
+    time.advance(10ms);
+    auto const tries = server->count(scripts::acquire);
+    server->pubsub_down();
+    server->hold_changes = true;
+    time.advance(60ms);
+    BOOST_TEST(server->count(scripts::acquire) == tries);
+    time.advance(12ms);
+    BOOST_TEST(server->count(scripts::acquire) == tries + 1);
+}
+
+// What their entries say may have changed while nothing was heard.
+BOOST_AUTO_TEST_CASE(after_an_outage_of_messages_it_names_each_entry_of_many)
+{
+    std::size_t const keys = 12'000;
+    wait_for(keys);
+    time.advance(decide::sure_interval(keys, 100ms) + 30ms);
+    server->pubsub_down();
+    auto const before = named;
+    server->pubsub_up();
+    time.advance(50ms);
+    BOOST_TEST(named - before >= keys);
+}
+
 BOOST_FIXTURE_TEST_CASE(behind_another_client_it_asks_at_the_poll_cap, not_the_first)
 {
     wait_for(1'000);

@@ -167,6 +167,21 @@ BOOST_AUTO_TEST_CASE(a_turn_ends_the_pause_in_which_strangers_go_first)
     BOOST_TEST(mine.succeeded());
 }
 
+// `publishing::both` sends each letter by both ways.
+BOOST_AUTO_TEST_CASE(a_letter_that_comes_twice_does_not_end_the_pause)
+{
+    auto const held = take(a);
+    auto const waits = wait(b);
+    auto letter = b.turn();
+    letter.replace(letter.size() - 3, 1, "3");  // so many strangers have heard
+    auto const before = b.tries();
+    publish(b, letter);
+    publish(b, letter);
+    BOOST_TEST(b.tries() == before);
+    pass(2ms);
+    BOOST_TEST(b.tries() == before + 1);
+}
+
 // The answer that the client stands in the list is about a place that it has left since.
 BOOST_AUTO_TEST_CASE(a_waiter_that_leaves_while_its_client_releases_leaves_no_place_to_the_next)
 {
