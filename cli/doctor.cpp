@@ -39,13 +39,12 @@ struct moment {
 
 class examination {
 public:
-    /// `parts`: the servers of the URLs before, and then those of this one as well.
+    /// `parts`: the servers that were met before. It adds its own.
     examination(session& s, options const& o, colock::config settings, std::vector<part>& parts)
         : session_{s}
         , options_{o}
         , settings_{std::move(settings)}
         , parts_{parts}
-        , before_{parts}
     {}
 
     asio::awaitable<int> run()
@@ -78,7 +77,6 @@ private:
     options const& options_;
     colock::config settings_;
     std::vector<part>& parts_;
-    std::vector<part> const before_;
     std::string doing_;
     std::optional<progress> line_;
     bool is_bad_ = false;
@@ -141,9 +139,10 @@ asio::awaitable<void> examination::examine(primary const& server)
     print(server.place, co_await clock_rate(key));
     if (options_.urls.size() > 1) {
         auto const place = server.place.empty() ? session_.place() : server.place;
-        parts_.push_back({place, info.text("run_id"), info.text("master_replid")});
-        if (!before_.empty())
-            print(server.place, judge_part(parts_.back(), before_));
+        part own{place, info.text("run_id"), info.text("master_replid")};
+        if (!parts_.empty())
+            print(server.place, judge_part(own, parts_));
+        parts_.push_back(std::move(own));
     }
     co_await judge_failovers(server);
 }
