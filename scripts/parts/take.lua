@@ -13,8 +13,7 @@ local function contended()
     -- include tell.lua
     -- include stand.lua
     -- include is_foreign.lua
-    local function refusal(lock, field, list, box, since)
-        local left = call('pttl', lock)
+    local function refusal(lock, left, field, list, box, since)
         local is_free, foreign = left == -2, 0
         if is_free and since ~= '' then
             local wanted, last = kept_for_others(list, entry_of(field))
@@ -53,9 +52,9 @@ end
 for i = 1, count do
     local lock = KEYS[width * i - width + 1]
     local field, lease, tokens, list, box, since = unpack(ARGV, 6 * i - 4, 6 * i + 1)
-    -- 1 unless the lock is held by others or waited for, or an error; and how many of lock and list
-    -- there are.
-    local mine, there, refused = 1, 0, nil
+    -- 1 unless the lock is held by others or waited for, or an error; how many of lock and list there
+    -- are; and the rest of the lock's lease.
+    local mine, there, left, refused = 1, 0, nil, nil
     if not taken or taken[lock] then
         if list ~= '' then
             there = pcall('exists', lock, list)
@@ -64,12 +63,13 @@ for i = 1, count do
             there = call('exists', lock)
         end
         if there ~= 0 then
-            mine = pcall('hexists', lock, field)
+            left = call('pttl', lock)
+            mine = left == -2 and 0 or pcall('hexists', lock, field)
         end
     end
     if mine == 0 then
         refusal = refusal or contended()
-        refused = refusal(lock, field, list, box, since)
+        refused = refusal(lock, left, field, list, box, since)
         mine = 1
     end
     if refused then
