@@ -40,11 +40,11 @@ void wait_for_each(colock::client const& redis, plan const& asked, std::int64_t&
     }
 }
 
-asio::awaitable<void> until_all_listen(colock::client const* redis, plan const* asked)
+asio::awaitable<void> until_all_wait(colock::client const* redis, plan const* asked)
 {
     auto const all = static_cast<std::size_t>(asked->locks);
     auto const patience = steady::now() + seconds(120);
-    while (redis->stats().subscriptions != all || redis->stats().waiters != all * asked->workers) {
+    while (redis->stats().waiters != all * asked->workers) {
         if (steady::now() > patience)
             throw std::runtime_error("the waiters don't come to rest");
         co_await sleep_for(seconds(0.01));
@@ -52,10 +52,10 @@ asio::awaitable<void> until_all_listen(colock::client const* redis, plan const* 
     co_await sleep_for(asked->redis.poll_cap + seconds(0.2));
 }
 
-/// Each waiter asks once more when its subscription is live.
-asio::awaitable<void> until_none_asks(server_info* server)
+/// The first attempt of a key takes a place in its wait list.
+asio::awaitable<void> until_all_stand(server_info* server)
 {
-    auto const attempts = [server] { return server->usage().calls["hkeys"]; };
+    auto const attempts = [server] { return server->usage().calls["zadd"]; };
     auto const patience = steady::now() + seconds(120);
     for (auto before = attempts();;) {
         co_await sleep_for(seconds(1));
@@ -63,7 +63,7 @@ asio::awaitable<void> until_none_asks(server_info* server)
         if (now == before)
             co_return;
         if (steady::now() > patience)
-            throw std::runtime_error("the waiters go on asking");
+            throw std::runtime_error("the waiters go on joining their lists");
         before = now;
     }
 }
@@ -94,8 +94,8 @@ json::object run_keys(plan const& asked)
 
         auto const begun = steady::now();
         wait_for_each(redis, asked, answered);
-        co_await until_all_listen(&redis, &asked);
-        co_await until_none_asks(&server);
+        co_await until_all_wait(&redis, &asked);
+        co_await until_all_stand(&server);
         out["locks"] = asked.locks;
         out["waiters"] = std::int64_t{asked.locks} * asked.workers;
         out["settled_s"] = seconds(steady::now() - begun);
