@@ -199,6 +199,7 @@ void contest::report(std::string const& title)
               << "), holds told lost " << count.lost << " (" << count.late
               << " after their validity, by at most " << ms_between(0, count.most_late)
               << " ms), lost as their release says " << count.gone << ", errors " << count.failures
+              << ", refused for the moment " << count.refusals
               << ", longest wait for a section with nobody in it " << longest.time.count()
               << " ms, for " << plan.name_of(longest.key) << std::endl;
 }

@@ -83,9 +83,12 @@ private:
 /// A sentinel group whose primary is killed, again and again, while processes work.
 class sentinel_ordeal {
 public:
-    /// The processes ask these first, and then the Sentinels.
+    /// The processes ask these first, and then the Sentinels. `data_lines`: of the data servers.
     sentinel_ordeal(
-        server_kind, contest_plan const&, std::vector<address> const& others_first = {}
+        server_kind,
+        contest_plan const&,
+        std::vector<address> const& others_first = {},
+        std::vector<std::string> const& data_lines = {}
     );
 
     /// The primary is killed, and what it has answered last few milliseconds ago the replicas have
@@ -108,6 +111,9 @@ public:
     void finish(std::string const& title);
 
     contest_board& board() { return contest_.board(); }
+
+    /// Locks that nobody had after a failover, and nobody could get before their leases ended.
+    int orphans() const noexcept { return orphans_; }
 
 private:
     /// Times of one failover.
@@ -135,15 +141,17 @@ private:
     void see_off(std::vector<contest::waiting_task> const& unserved, contest::time unheard_since);
     bool is_primary(std::size_t);
 
-    /// So many replicas as acquires want acknowledge what the primary writes.
+    /// The primary takes writes, and so many replicas as acquires want acknowledge them.
     bool is_replicated();
 
     random_numbers dice_;
     sentinel_group group_;
     contest_plan plan_;
+    bool needs_all_servers_;
     std::optional<black_hole> gone_;
     contest contest_;
     std::vector<failover> all_;
+    int orphans_ = 0;
 };
 
 }  // namespace colock::test

@@ -203,7 +203,9 @@ private:
             );
             board_.of_task(number).waiting_since = 0;
             auto const waited = contest_board::now() - begin;
-            if (ec)
+            if (ec == colock::error::server_refused && ec == colock::condition::retryable)
+                ++board_.count().refusals;
+            else if (ec)
                 complain(ec);
             else
                 co_await use(is_quick, key, held, waited);

@@ -80,6 +80,7 @@ public:
         number fell;       ///< of them, first ones: the token was below an earlier one
         number lost;       ///< holds
         number failures;   ///< acquires with an error
+        number refusals;   ///< acquires that the server refused for the moment: it lacks replicas
         number gone;       ///< holds of whose loss only their release told
         number late;       ///< holds that were told of their loss after their validity
         number most_late;  ///< by how much at most, but for time in which its process stood still

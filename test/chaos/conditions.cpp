@@ -1,0 +1,353 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The conditions under which a failover loses no lock, as docs/production.md has them and `colock
+// doctor` checks them: each is met, and then violated alone. The holder is at the primary, and
+// another client asks the server that takes the primary's place.
+#include "chaos/wrong_clock.hpp"
+#include "integration/suites.hpp"
+#include "support/patience.hpp"
+#include "support/sentinel_group.hpp"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace colock::test {
+
+namespace {
+
+using lines = std::vector<std::string>;
+
+/// More than three seconds: `min-replicas-max-lag` has seconds, and is to be below a third.
+constexpr milliseconds four_seconds = 4s;
+
+lines with(lines some, std::string one)
+{
+    some.push_back(std::move(one));
+    return some;
+}
+
+std::string replica_of(redis_server const& primary)
+{
+    return "replicaof 127.0.0.1 " + std::to_string(primary.port());
+}
+
+/// A primary and two replicas.
+class trio {
+public:
+    explicit trio(lines const& some = {})
+        : primary{usual_server(), with(some, "repl-diskless-sync-delay 0")}
+        , replicas{
+              redis_server{usual_server(), with(some, replica_of(primary))},
+              redis_server{usual_server(), with(some, replica_of(primary))}}
+    {
+        wait_until_in_step(2);
+    }
+
+    void wait_until_in_step(int replicas_there)
+    {
+        wait_until("replicas", 20s, [&] {
+            primary.ask("SET", "other:key", "1");
+            return primary.ask("WAIT", std::to_string(replicas_there), "100").number ==
+                replicas_there;
+        });
+    }
+
+    /// They have nothing of what the primary does from now on, until they go on without it.
+    void stop_replicas()
+    {
+        for (auto& each : replicas)
+            each.pause();
+        primary.ask("CLIENT", "KILL", "TYPE", "replica");
+    }
+
+    redis_server& next() { return replicas[0]; }
+    void promote() { next().ask("REPLICAOF", "NO", "ONE"); }
+
+    redis_server primary;
+    std::array<redis_server, 2> replicas;
+};
+
+/// Two clients of one lock: of the primary, and of the one that takes its place.
+class two_clients {
+public:
+    explicit two_clients(redis_server& primary, durability how)
+        : at_{primary.by_port()}
+        , how_{how}
+        , first_{&connect(primary)}
+    {}
+
+    void run(std::function<asio::awaitable<void>()> what) { at_.run_only(std::move(what), 60s); }
+
+    /// By the first client, at the primary.
+    asio::awaitable<void> take()
+    {
+        auto [ec, held] = co_await lock{first_->client, name_}.try_acquire(tuple);
+        if (held)
+            held_ = std::move(*held);
+    }
+    bool is_held() const { return bool{held_}; }
+    std::string const& name() const { return name_; }
+
+    /// By the second one there.
+    asio::awaitable<bool> is_taken_at(redis_server& where, milliseconds wait = 0ms)
+    {
+        auto& second = connect(where, durability::none);
+        auto [ec, held] = co_await lock{second.client, name_}.try_acquire_for(wait, tuple);
+        if (held)
+            after_ = std::move(*held);
+        co_return bool{after_};
+    }
+
+    /// Both have it, and not only until the first one has noticed.
+    asio::awaitable<bool> is_taken_beside(redis_server& where)
+    {
+        bool const is_taken = co_await is_taken_at(where, 2 * four_seconds);
+        BOOST_TEST(is_taken);
+        co_return !co_await ever([&] { return !held_; }, four_seconds);
+    }
+
+private:
+    running_client& connect(redis_server& where) { return connect(where, how_); }
+    running_client& connect(redis_server& where, durability how)
+    {
+        auto settings = quick(where.by_port());
+        settings.lease = four_seconds;
+        settings.sync_timeout = 500ms;
+        settings.durability = how;
+        return at_.connect(settings);
+    }
+
+    lab at_;
+    durability how_;
+    std::string name_ = unique_name("condition");
+    running_client* first_;
+    hold held_, after_;
+};
+
+bool is_lost_if_nobody_has_heard_of_it(durability how)
+{
+    trio servers;
+    two_clients clients{servers.primary, how};
+    bool lost = false;
+    clients.run([&]() -> asio::awaitable<void> {
+        servers.stop_replicas();
+        co_await clients.take();
+        servers.primary.kill();
+        for (auto& each : servers.replicas)
+            each.resume();
+        servers.promote();
+        if (clients.is_held())
+            lost = co_await clients.is_taken_at(servers.next());
+    });
+    return lost;
+}
+
+/// One replica has the lock; Sentinels promote the other one, if they prefer it.
+bool is_lost_if_preferred(char const* priority)
+{
+    sentinel_group group{usual_server()};
+    auto const old = group.current_primary();
+    std::size_t const behind = (old + 1) % sentinel_group::servers;
+    group.server(behind).ask("CONFIG", "SET", "replica-priority", priority);
+    two_clients clients{group.server(old), durability::majority};
+    bool lost = false;
+    clients.run([&]() -> asio::awaitable<void> {
+        group.pause_replica(behind);
+        group.server(old).ask("CLIENT", "KILL", "TYPE", "replica");
+        wait_until("the other replica", 10s, [&] {
+            group.server(old).ask("SET", "other:key", "1");
+            return group.server(old).ask("WAIT", "1", "100").number == 1;
+        });
+        co_await clients.take();
+        BOOST_TEST(clients.is_held());
+        group.server(old).kill();
+        group.server(behind).resume();
+        auto const next = group.wait_for_failover(old);
+        lost = group.server(next).ask("EXISTS", clients.name()).number == 0;
+    });
+    return lost;
+}
+
+/// A primary that lives is replaced, and asked for a lock meanwhile.
+bool is_lost_if_taken_meanwhile(bool is_paused)
+{
+    trio servers;
+    two_clients clients{servers.primary, durability::majority};
+    bool lost = false;
+    clients.run([&]() -> asio::awaitable<void> {
+        if (is_paused)
+            servers.primary.ask(
+                "FAILOVER", "TO", "127.0.0.1", std::to_string(servers.next().port())
+            );
+        else
+            servers.promote();
+        co_await clients.take();
+        if (clients.is_held())
+            lost = co_await clients.is_taken_at(servers.next());
+    });
+    return lost;
+}
+
+/// The replica that takes over leaves, and the other one stays with the old primary.
+bool is_lost_beside_one_replica(char const* min_replicas)
+{
+    trio servers;
+    two_clients clients{servers.primary, durability::majority};
+    bool lost = false;
+    clients.run([&]() -> asio::awaitable<void> {
+        co_await clients.take();
+        servers.primary.ask("CONFIG", "SET", "min-replicas-to-write", min_replicas);
+        servers.promote();
+        lost = co_await clients.is_taken_beside(servers.next());
+    });
+    return lost;
+}
+
+/// One replica takes over, and the other one answers the old primary no more.
+bool is_lost_where_cut_off(char const* min_replicas, char const* max_lag)
+{
+    trio servers;
+    two_clients clients{servers.primary, durability::none};
+    bool lost = false;
+    clients.run([&]() -> asio::awaitable<void> {
+        co_await clients.take();
+        servers.wait_until_in_step(2);
+        servers.primary.ask("CONFIG", "SET", "min-replicas-to-write", min_replicas);
+        servers.primary.ask("CONFIG", "SET", "min-replicas-max-lag", max_lag);
+        servers.replicas[1].pause();
+        servers.promote();
+        lost = co_await clients.is_taken_beside(servers.next());
+    });
+    return lost;
+}
+
+bool is_lost_if_restarted(char const* appendonly)
+{
+    trio servers{{std::string{"appendonly "} + appendonly, "save \"\""}};
+    two_clients clients{servers.primary, durability::all};
+    bool lost = false;
+    clients.run([&]() -> asio::awaitable<void> {
+        co_await clients.take();
+        BOOST_TEST(clients.is_held());
+        servers.primary.kill();
+        servers.primary.start();
+        servers.wait_until_in_step(2);
+        if (servers.next().ask("EXISTS", clients.name()).number == 0)
+            lost = co_await clients.is_taken_at(servers.primary);
+    });
+    return lost;
+}
+
+bool is_lost_if_memory_is_full(char const* policy)
+{
+    trio servers;
+    two_clients clients{servers.primary, durability::all};
+    bool lost = false;
+    clients.run([&]() -> asio::awaitable<void> {
+        co_await clients.take();
+        BOOST_TEST(clients.is_held());
+        constexpr std::int64_t room = 1'000'000;
+        auto const most = servers.primary.info("memory", "used_memory:") + room;
+        servers.primary.ask("CONFIG", "SET", "maxmemory-policy", policy);
+        servers.primary.ask("CONFIG", "SET", "maxmemory", std::to_string(most));
+        std::string const value(1'000, 'x');
+        auto const is_gone = [&] {
+            return servers.next().ask("EXISTS", clients.name()).number == 0;
+        };
+        for (int i = 0; i != 20'000 && !is_gone(); ++i)
+            servers.primary.ask("SET", "other:" + std::to_string(i), value);
+        servers.promote();
+        lost = co_await clients.is_taken_at(servers.next());
+    });
+    return lost;
+}
+
+/// The clock of the one that takes over is wrong by so much.
+bool is_lost_if_ahead(int seconds)
+{
+    wrong_clock clock;
+    clock.set(seconds);
+    redis_server primary;
+    std::optional<redis_server> next;
+    {
+        in_its_environment const meanwhile{clock};
+        next.emplace(usual_server(), lines{replica_of(primary)});
+    }
+    two_clients clients{primary, durability::all};
+    bool lost = false;
+    clients.run([&]() -> asio::awaitable<void> {
+        wait_until("the replica", 10s, [&] {
+            primary.ask("SET", "other:key", "1");
+            return primary.ask("WAIT", "1", "100").number == 1;
+        });
+        co_await clients.take();
+        BOOST_TEST(clients.is_held());
+        primary.kill();
+        next->ask("REPLICAOF", "NO", "ONE");
+        lost = co_await clients.is_taken_at(*next);
+    });
+    return lost;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(conditions)
+
+BOOST_AUTO_TEST_CASE(the_profile)
+{
+    BOOST_TEST(!is_lost_if_nobody_has_heard_of_it(durability::majority));
+    BOOST_TEST(is_lost_if_nobody_has_heard_of_it(durability::none));
+}
+
+BOOST_AUTO_TEST_CASE(equal_priorities)
+{
+    BOOST_TEST(!is_lost_if_preferred("100"));
+    BOOST_TEST(is_lost_if_preferred("10"));
+}
+
+BOOST_AUTO_TEST_CASE(failovers_by_hand_pause_the_primary)
+{
+    BOOST_TEST(!is_lost_if_taken_meanwhile(true));
+    BOOST_TEST(is_lost_if_taken_meanwhile(false));
+}
+
+BOOST_AUTO_TEST_CASE(writes_need_replicas_that_no_other_part_has)
+{
+    BOOST_TEST(!is_lost_beside_one_replica("2"));
+    BOOST_TEST(is_lost_beside_one_replica("1"));
+}
+
+BOOST_AUTO_TEST_CASE(writes_need_a_replica)
+{
+    BOOST_TEST(!is_lost_where_cut_off("1", "1"));
+    BOOST_TEST(is_lost_where_cut_off("0", "1"));
+}
+
+BOOST_AUTO_TEST_CASE(which_has_answered_within_a_third_of_the_lease)
+{
+    BOOST_TEST(is_lost_where_cut_off("1", "20"));
+}
+
+BOOST_AUTO_TEST_CASE(servers_keep_their_data)
+{
+    BOOST_TEST(!is_lost_if_restarted("yes"));
+    BOOST_TEST(is_lost_if_restarted("no"));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_evicted)
+{
+    BOOST_TEST(!is_lost_if_memory_is_full("noeviction"));
+    BOOST_TEST(is_lost_if_memory_is_full("allkeys-random"));
+}
+
+BOOST_AUTO_TEST_CASE(clocks_agree, *only_where_clocks_can_jump())
+{
+    BOOST_TEST(!is_lost_if_ahead(0));
+    BOOST_TEST(is_lost_if_ahead(60));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
