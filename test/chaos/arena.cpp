@@ -59,8 +59,8 @@ asio::awaitable<void> pass_by(Lock which, milliseconds limit)
 std::set<std::uint32_t> arena_plan::queues() const
 {
     std::set<std::uint32_t> fair;
-    for (std::size_t i = 0; i != static_cast<std::size_t>(all_keys()); ++i)
-        if (kinds.at(i % kinds.size()) == 'f')
+    for (int i = 0; i != all_keys(); ++i)
+        if (kind_of(i) == 'f')
             fair.insert(static_cast<std::uint32_t>(i));
     return fair;
 }
@@ -75,6 +75,7 @@ arena::arena(arena_plan plan, server_kind kind)
         each = std::make_unique<proxy>(server_.port());
         each->remember(false);
     }
+    set_permits();
     for (int i = 0; i != plan_.processes; ++i)
         processes_.push_back(start(i % networks, plan_.worker, plan_.through));
     if (until_all_enter(20s) < 0)
@@ -122,6 +123,22 @@ arena::process arena::start(
 std::string arena::history_of(std::uint32_t number) const
 {
     return histories_.path() + "/history." + std::to_string(number);
+}
+
+void arena::set_permits()
+{
+    for (int i = 0; i != plan_.all_keys(); ++i)
+        if (has_permits(i))
+            server_.ask("SET", key(i), "1");
+}
+
+/// It is a semaphore as at the beginning.
+bool arena::has_its_permit(std::string const& name)
+{
+    for (int i = 0; i != plan_.all_keys(); ++i)
+        if (has_permits(i) && key(i) == name)
+            return server_.ask("GET", name).text == "1";
+    return false;
 }
 
 void arena::note(what kind, std::uint32_t number, std::int64_t at)
@@ -243,8 +260,7 @@ findings arena::finish(milliseconds limit)
     }
     for (auto const& each : found.examples)
         std::cout << "  " << each << std::endl;
-    if (places_stay_)
-        pass_by_each_lock();
+    pass_by_each_key();
     see_what_is_left();
     return found;
 }
@@ -271,21 +287,26 @@ std::vector<std::string> arena::history_files() const
     return files;
 }
 
-// In a queue where nobody lives any more the dead stand until somebody asks, and in a wait list
-// until somebody releases.
-void arena::pass_by_each_lock()
+// A permit whose lease has ended is out until somebody asks. In a queue where nobody lives any more
+// the dead stand until then, and in a wait list until somebody releases.
+void arena::pass_by_each_key()
 {
     from_outside([this](client& outsider) -> asio::awaitable<void> {
         auto const limit = milliseconds{plan_.lease} + 6s;
         for (int i = 0; i != plan_.all_keys(); ++i) {
             auto const name = key(i);
-            auto const kind = plan_.kinds.at(static_cast<std::size_t>(i) % plan_.kinds.size());
-            if (kind == 'f')
+            auto const kind = plan_.kind_of(i);
+            if (kind == 'p')
+                co_await pass_by(permit_semaphore{outsider, name}, limit);
+            else if (places_stay_ && kind == 'f')
                 co_await pass_by(fair_lock{outsider, name}, limit);
-            else if (lists_stay_ && kind == 'l')
-                co_await pass_by(lock{outsider, name}, limit);
             else if (lists_stay_ && kind == 'w')
                 co_await pass_by(read_write_lock{outsider, name}.write(), limit);
+            else if (lists_stay_ && (kind == 'l' || kind == 'F'))
+                co_await pass_by(lock{outsider, name}, limit);
+            else if (lists_stay_ && (kind == 'm' || kind == 'r'))
+                for (auto const* part : {":a", ":b", ":c"})
+                    co_await pass_by(lock{outsider, name + part}, limit);
         }
     });
 }
@@ -312,12 +333,12 @@ void arena::see_what_is_left()
         constexpr std::int64_t without_end = -1;
         bool const is_report = key.starts_with("colock_client:");
         return (is_report && server_.ask("PTTL", key).number != without_end) ||
-            is_list_of_killed(key);
+            is_list_of_killed(key) || has_its_permit(key);
     };
     auto const look = [&] {
         left_behind_.clear();
         for (auto const& each : server_.ask("KEYS", "*").items)
-            if (each.text.find("fence") == std::string::npos && !ends_by_itself(each.text))
+            if (!is_kept(each.text) && !ends_by_itself(each.text))
                 left_behind_.push_back(each.text);
         return left_behind_.empty();
     };

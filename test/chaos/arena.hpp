@@ -21,17 +21,26 @@
 
 namespace colock::test {
 
+/// By design: fencing counters, and for an hour the number of a client's last request.
+inline bool is_kept(std::string const& key)
+{
+    return key.starts_with("colock_fence:") || key.starts_with("redisson_lock_token:") ||
+        key.starts_with("colock_once");
+}
+
 struct arena_plan {
     int processes = 4;
     int tasks = 6;    ///< of a process
     int sitters = 2;  ///< of them, that stay for long
     int keys = 6;
-    int slow_keys = 4;                ///< of the sitters
-    int longest_visit = 2;            ///< ms of the others
-    int longest_break = 20;           ///< ms of a task between two sections
-    int longest_stay = 4'000;         ///< ms of a sitter
-    int lease = 2'000;                ///< ms
-    std::string kinds = "lfwlsl";     ///< of the keys in turn: lock, fair, read-write, spin
+    int slow_keys = 4;         ///< of the sitters
+    int longest_visit = 2;     ///< ms of the others
+    int longest_break = 20;    ///< ms of a task between two sections
+    int longest_stay = 4'000;  ///< ms of a sitter
+    int lease = 2'000;         ///< ms
+    /// Of the keys in turn: lock, fair, read-write, spin, Fenced, permits, multi, red, Semaphore,
+    /// countdown latch. The last two have no lease.
+    std::string kinds = "lfwlsl";
     std::vector<std::string> more{};  ///< words for the workers
     std::string rights = "+@all";     ///< of their user at the server
     /// Words before a worker's own: a program that runs it.
@@ -40,6 +49,7 @@ struct arena_plan {
 
     int all_tasks() const noexcept { return processes * tasks; }
     int all_keys() const noexcept { return keys + slow_keys; }
+    char kind_of(int key) const { return kinds.at(static_cast<std::size_t>(key) % kinds.size()); }
     /// Of the fair locks.
     std::set<std::uint32_t> queues() const;
 };
@@ -132,7 +142,13 @@ private:
     void note(what, std::uint32_t number, std::int64_t at = chaos_board::now());
     void note_span(what, std::uint32_t key, std::int64_t since);
     std::vector<std::string> history_files() const;
-    void pass_by_each_lock();
+    bool has_permits(int key) const
+    {
+        return plan_.kind_of(key) == 'p' || plan_.kind_of(key) == 'S';
+    }
+    void set_permits();
+    bool has_its_permit(std::string const& key);
+    void pass_by_each_key();
     bool is_list_of_killed(std::string const& key);
     void see_what_is_left();
 

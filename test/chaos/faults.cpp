@@ -2,6 +2,7 @@
 #include "chaos/trials.hpp"
 #include "support/redis_server.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -212,7 +213,8 @@ std::vector<fault> of_processes()
          .leaves = promise::exclusion,
          .begin = [](arena& at) { at.kill_process(at.random_process()); },
          .excuses = false,
-         .loses_holds = false},
+         .loses_holds = false,
+         .kills = true},
         {"a process is stopped, up to three leases",
          promise::exclusion_of_who_runs,
          [stopped](arena& at) { at.stop_process(*stopped = at.random_process()); },
@@ -290,6 +292,15 @@ std::vector<fault> faults_that_leave(promise what)
         if (each.leaves == what)
             some.push_back(each);
     return some;
+}
+
+arena_plan arena_for(std::vector<fault> const& faults)
+{
+    bool const needs_leases = std::ranges::any_of(faults, [](fault const& each) {
+        return each.kills || each.leaves != promise::exclusion;
+    });
+    return needs_leases ? arena_plan{.keys = 8, .slow_keys = 4, .kinds = "lfwsFpmrwrpl"}
+                        : arena_plan{.keys = 10, .slow_keys = 4, .kinds = "lfwsFpmrScwrpl"};
 }
 
 fault const& fault_named(std::string const& name)

@@ -45,9 +45,11 @@ BOOST_DATA_TEST_CASE(none, each_server(), kind)
 
 BOOST_DATA_TEST_CASE(each_once, each_server(), kind)
 {
+    auto some = faults_that_leave(promise::exclusion);
+    std::erase_if(some, [](fault const& each) { return each.kills; });
     until_conclusive([&] {
-        series all{"each fault once", {}, kind};
-        for (auto const& each : faults_that_leave(promise::exclusion))
+        series all{"each fault once", arena_for(some), kind};
+        for (auto const& each : some)
             all.undergo({each});
         all.finish();
         all.check_exclusion();
@@ -61,7 +63,7 @@ BOOST_DATA_TEST_CASE(
 )
 {
     until_conclusive([&] {
-        series all{what.name, {}};
+        series all{what.name, arena_for({what})};
         for (int i = 0; i != chaos_trials(); ++i)
             all.undergo({what});
         all.finish();
@@ -76,7 +78,7 @@ BOOST_AUTO_TEST_CASE(pairs)
 {
     auto const some = faults_that_leave(promise::exclusion);
     until_conclusive([&] {
-        series all{"pairs of faults at random", {}};
+        series all{"pairs of faults at random", arena_for(some)};
         for (int i = 0; i != (chaos_trials() == 1 ? 5 : chaos_trials()); ++i) {
             auto const any = [&] {
                 return some.at(
@@ -126,7 +128,7 @@ BOOST_DATA_TEST_CASE(a_process_is_stopped, each_server(), kind)
 {
     auto const ways = faults_that_leave(promise::exclusion_of_who_runs);
     until_conclusive([&] {
-        series all{ways.front().name, {}, kind};
+        series all{ways.front().name, arena_for(ways), kind};
         for (int i = 0; i != chaos_trials(); ++i)
             for (auto const& each : ways)
                 all.undergo({each});
@@ -145,7 +147,7 @@ BOOST_AUTO_TEST_SUITE(bounds)
 BOOST_AUTO_TEST_CASE(who_is_killed_is_followed_within_the_lease_and_a_second)
 {
     until_conclusive([&] {
-        series all{"holders killed", {.kinds = "lws"}};
+        series all{"holders killed", {.kinds = "lwsFpmr"}};
         for (int i = 0; i != 3 * chaos_trials(); ++i)
             all.undergo({fault_named("a process is killed")});
         all.finish();  // which bounds all waits so
@@ -157,7 +159,7 @@ BOOST_AUTO_TEST_CASE(who_is_killed_is_followed_within_the_lease_and_a_second)
 BOOST_AUTO_TEST_CASE(without_any_message_somebody_is_in_within_a_second)
 {
     until_conclusive([&] {
-        series all{"all messages dropped, always", {.kinds = "lfw"}};
+        series all{"all messages dropped, always", {.kinds = "lfwpSc"}};
         for (int i = 0; i != arena::networks; ++i)
             all.at().network(i).drop_messages(true);
         all.at().work_for(chaos_trials() == 1 ? 5'000 : 60'000);

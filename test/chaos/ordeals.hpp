@@ -147,6 +147,7 @@ private:
     random_numbers dice_;
     sentinel_group group_;
     contest_plan plan_;
+    bool refuses_;  ///< while a server is away, acquires
     bool needs_all_servers_;
     std::optional<black_hole> gone_;
     contest contest_;

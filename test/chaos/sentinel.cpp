@@ -21,9 +21,8 @@ sentinel_ordeal::sentinel_ordeal(
 )
     : group_{kind, data_lines}
     , plan_{plan}
-    , needs_all_servers_{
-          plan.sync_replicas == static_cast<int>(sentinel_group::servers) - 1 ||
-          !data_lines.empty()}
+    , refuses_{!data_lines.empty()}
+    , needs_all_servers_{refuses_ || plan.sync_replicas == static_cast<int>(sentinel_group::servers) - 1}
     , contest_{group_.by_sentinel(), others_first, plan_, dice_.seed()}
 {}
 
@@ -114,6 +113,8 @@ void sentinel_ordeal::finish(std::string const& title)
     auto const hung = outage + milliseconds{plan_.lease_ms} + 5s;
     BOOST_TEST(contest_.longest_wait().time.count() < hung.count());
     contest_.finish(hung);
+    if (!refuses_)
+        BOOST_TEST(board().count().refusals == 0);
     contest_.report(title);
     std::cout << "  " << all_.size() << " failovers (least / middle / most): promoted after "
               << spread(promoted) << ", named by all sentinels " << spread(named)

@@ -12,13 +12,6 @@ namespace colock::test {
 
 namespace {
 
-/// By design: fencing counters, and for an hour the number of a client's last request.
-bool is_kept(std::string const& key)
-{
-    return key.starts_with("colock_fence:") || key.starts_with("redisson_lock_token:") ||
-        key.starts_with("colock_once");
-}
-
 std::string permits_left(redis_server& server, std::string const& name, int missing)
 {
     auto const left = std::stoi("0" + server.ask("GET", name).text);

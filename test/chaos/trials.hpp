@@ -44,6 +44,8 @@ struct fault {
     bool refuses = false;
     /// The server loses all that it has granted, sometime between its begin and its end.
     bool takes_all = false;
+    /// A process with all that it has: what has no lease would be out for good.
+    bool kills = false;
 };
 
 std::ostream& operator<<(std::ostream&, fault const&);
@@ -52,6 +54,10 @@ std::vector<fault> const& all_faults();
 
 /// Those that leave this.
 std::vector<fault> faults_that_leave(promise);
+
+/// An arena for these with keys of as many kinds as they allow: all ten, unless somebody who dies
+/// or is stopped would have something without a lease, which nobody gives back or tells him of.
+arena_plan arena_for(std::vector<fault> const&);
 
 /// By its name.
 fault const& fault_named(std::string const& name);

@@ -151,7 +151,7 @@ private:
             return found_.complain(found_.malformed, "got at the wrong time: " + to_string(e));
         a.got = e.at;
         a.token = e.token;
-        a.admitted_after = e.valid_until == 0 ? 0 : e.valid_until - lease_;
+        a.admitted_after = admitted_after(e, lease_);
         a.valid_until = e.valid_until;
         a.in_vain = e.valid_until <= e.at;
         ++found_.sections;

@@ -1,9 +1,11 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,6 +33,9 @@ enum class what : std::uint8_t {
 /// The key of an event that is about all of them.
 inline constexpr auto every_key = static_cast<std::uint32_t>(-1);
 
+/// `valid_until` of what has no lease.
+inline constexpr auto no_lease = std::numeric_limits<std::int64_t>::max();
+
 /// One line of a history, as all processes write them: of fixed size, so that one `write` appends
 /// all of it or nothing, also of a process that is killed. Times are those of the steady clock of
 /// this machine, in nanoseconds.
@@ -51,6 +56,13 @@ struct event {
 };
 
 static_assert(sizeof(event) == 56);
+
+/// The server has admitted this hold after that, as its validity says; 0: isn't known.
+constexpr std::int64_t admitted_after(event const& got, std::int64_t lease) noexcept
+{
+    bool const is_known = got.valid_until != 0 && got.valid_until != no_lease;
+    return is_known ? std::max<std::int64_t>(0, got.valid_until - lease) : 0;
+}
 
 /// Appends to a file of its own.
 class history_writer {

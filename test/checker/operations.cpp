@@ -45,10 +45,12 @@ public:
         mine.valid_until = std::max(mine.valid_until, e.valid_until);
     }
 
+    /// Of what has no lease nothing says when it was admitted, and without that the search for an
+    /// order takes too long.
     void finish() const
     {
         for (auto const& [id, each] : attempts_)
-            if (each.got.kind == what::got)
+            if (each.got.kind == what::got && each.got.valid_until != no_lease)
                 write_hold(each);
     }
 
@@ -92,7 +94,7 @@ private:
             operation_line line{to_, "acquire", name_of(got.key)};
             line.with("hold", hold_of(got)).if_so("shared", got.shared);
             line.with("call", of.asked).with("return", got.at);
-            line.with("admitted", std::max<std::int64_t>(0, got.valid_until - lease_));
+            line.with("admitted", admitted_after(got, lease_));
             if (!got.shared && got.token != 0)
                 line.tokens(std::array{got.token});
         }

@@ -84,9 +84,12 @@ private:
     };
 
     /// Tokens are microseconds since 1970 and more; those of one run fit into what is left of the
-    /// word when an hour before the first one is 0.
+    /// word when an hour before the first one is 0. Those that count from 1 fit as they are.
     std::uint64_t above_base(std::uint64_t token)
     {
+        constexpr std::uint64_t counted = 1'000'000'000'000;
+        if (token < counted)
+            return token;
         constexpr std::uint64_t hour = 3'600'000'000;
         std::uint64_t none = 0;
         all_->base.compare_exchange_strong(none, token > hour ? token - hour : 1);

@@ -29,6 +29,8 @@
 #include <random>
 #include <stop_token>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace {
@@ -71,6 +73,44 @@ std::int64_t nanoseconds(std::chrono::steady_clock::time_point at)
     return std::max<std::int64_t>(0, at.time_since_epoch() / std::chrono::nanoseconds{1});
 }
 
+/// What one has of a kind without holds. It has no lease: it is one's own until one gives it back.
+struct lent {
+    explicit operator bool() const noexcept { return true; }
+    static std::stop_token stop_token() noexcept { return {}; }
+    static auto valid_until() noexcept { return std::chrono::steady_clock::time_point::max(); }
+};
+
+struct lent_permit : lent {
+    auto release(auto token) const { return from.release(1, token); }
+
+    colock::semaphore from;
+};
+
+struct lent_turn : lent {
+    auto release(auto token) const { return from.count_down(token); }
+
+    colock::countdown_latch from;
+};
+
+/// Zero of those that have none.
+std::uint64_t token_of(auto const& held)
+{
+    if constexpr (requires { held.fencing_token(); })
+        return held.fencing_token();
+    else
+        return 0;
+}
+
+/// The servers lose nothing at a restart that a red lock needs.
+void keep_votes(auto& where)
+{
+    if constexpr (requires { where.vote_after; })
+        where.vote_after = milliseconds{0};
+}
+
+template <class Hold>
+constexpr bool is_lent = std::is_base_of_v<lent, Hold>;
+
 class chaos_worker {
 public:
     chaos_worker(int count, char** words)
@@ -82,6 +122,9 @@ public:
     {
         auto where = colock::config::from_url(words[1]);
         where.lease = milliseconds{given_.number("lease", 2'000)};
+        // What has no lease is nobody's where its answer is given up. Faults last three seconds.
+        where.timeout = std::chrono::seconds{20};
+        keep_votes(where);
         redis_.emplace(context_.get_executor(), where);
         std::ofstream{std::string{words[3]} + ".id"} << redis_->id();
     }
@@ -145,8 +188,40 @@ private:
     {
         auto const kind = kind_of(mine.key);
         mine.shared = kind == 'w' && below(3) != 0;
+        auto const name = given_.text("prefix", "chaos:") + std::to_string(mine.key);
+        auto& at = *redis_;
+        switch (kind) {
+        case 'f': return take(mine, sits, colock::fair_lock{at, name});
+        case 's': return take(mine, sits, colock::spin_lock{at, name});
+        case 'F': return take(mine, sits, colock::fenced_lock{at, name});
+        case 'm': return take(mine, sits, colock::multi_lock{part(name, 'a'), part(name, 'b')});
+        case 'r':
+            return take(
+                mine, sits, colock::red_lock{part(name, 'a'), part(name, 'b'), part(name, 'c')}
+            );
+        case 'p': return take(mine, sits, colock::permit_semaphore{at, name});
+        case 'S': return take(mine, sits, colock::semaphore{at, name});
+        case 'c': return take(mine, sits, colock::countdown_latch{at, name});
+        case 'w': {
+            colock::read_write_lock const both{at, name};
+            return mine.shared ? take(mine, sits, both.read()) : take(mine, sits, both.write());
+        }
+        default: return take(mine, sits, colock::lock{at, name});
+        }
+    }
+
+    colock::lock part(std::string const& name, char which) const
+    {
+        return {*redis_, name + ':' + which};
+    }
+
+    template <class Kind>
+    asio::awaitable<void> take(attempt mine, bool sits, Kind which)
+    {
         note(mine, what::asked);
-        auto [ec, held] = co_await acquire(kind, mine);
+        // One in eight changes its mind.
+        milliseconds const limit{below(8) == 0 ? below(30) : 600'000};
+        auto [ec, held] = co_await acquire(which, limit);
         if (ec) {
             bool const cancelled = ec == asio::error::operation_aborted;
             note(mine, what::failed, [&](event& e) { e.well = cancelled; });
@@ -156,40 +231,55 @@ private:
             co_return;
         }
         co_await use(mine, held, sits);
-        auto const [why] = co_await held.release(tuple);
+        auto [why] = co_await held.release(tuple);
+        // What the server refuses at once was not given back; what it has not answered in the
+        // timeout the client goes on with.
+        if constexpr (is_lent<decltype(held)>)
+            while (why && why != colock::error::unavailable) {
+                co_await sleep(10);
+                std::tie(why) = co_await held.release(tuple);
+            }
         note(mine, what::released, [&](event& e) { e.well = !why; });
         if (why && why != colock::error::lost)
             complain("release", why);
     }
 
-    using outcome = std::tuple<colock::error_code, colock::hold>;
-
-    /// One in eight changes its mind.
-    asio::awaitable<outcome> acquire(char kind, attempt const& mine)
-    {
-        auto const name = given_.text("prefix", "chaos:") + std::to_string(mine.key);
-        auto const limit = milliseconds{below(8) == 0 ? below(30) : 600'000};
-        if (kind == 'f')
-            co_return co_await of(colock::fair_lock{*redis_, name}, limit);
-        if (kind == 's')
-            co_return co_await of(colock::spin_lock{*redis_, name}, limit);
-        if (kind == 'w' && mine.shared)
-            co_return co_await of(colock::read_write_lock{*redis_, name}.read(), limit);
-        if (kind == 'w')
-            co_return co_await of(colock::read_write_lock{*redis_, name}.write(), limit);
-        co_return co_await of(colock::lock{*redis_, name}, limit);
-    }
-
     template <class Lock>
-    asio::awaitable<outcome> of(Lock which, milliseconds limit)
+    static auto acquire(Lock which, milliseconds limit)
     {
-        co_return co_await which.acquire(asio::cancel_after(limit, tuple));
+        return which.acquire(asio::cancel_after(limit, tuple));
     }
 
-    asio::awaitable<void> use(attempt mine, colock::hold& held, bool sits)
+    static asio::awaitable<std::tuple<colock::error_code, lent_permit>> acquire(
+        colock::semaphore which, milliseconds limit
+    )
+    {
+        auto const [ec] = co_await which.acquire(1, asio::cancel_after(limit, tuple));
+        co_return std::tuple{ec, lent_permit{{}, which}};
+    }
+
+    /// Who closes the latch has it until he opens it.
+    static asio::awaitable<std::tuple<colock::error_code, lent_turn>> acquire(
+        colock::countdown_latch which, milliseconds limit
+    )
+    {
+        auto const end = std::chrono::steady_clock::now() + limit;
+        for (;;) {
+            auto const [ec, is_mine] = co_await which.try_set_count(1, tuple);
+            if (ec || is_mine)
+                co_return std::tuple{ec, lent_turn{{}, which}};
+            auto const left = end - std::chrono::steady_clock::now();
+            auto const [why] = co_await which.wait(asio::cancel_after(left, tuple));
+            if (why)
+                co_return std::tuple{why, lent_turn{{}, which}};
+        }
+    }
+
+    template <class Hold>
+    asio::awaitable<void> use(attempt mine, Hold& held, bool sits)
     {
         bool const informed = given_.number("informed", 1) != 0;
-        auto const token = held.fencing_token();
+        auto const token = token_of(held);
         ++board_.entries();
         board_.last_entry_of(process_) = chaos_board::now();
         note(mine, what::got, [&](event& e) {
@@ -202,8 +292,9 @@ private:
                                       }}};
         milliseconds const stay{sits ? 100 + below(given_.number("stay", 1'500)) : 0};
         auto const end = std::chrono::steady_clock::now() + stay;
-        if (sits && informed && below(2) == 0)
-            co_await wait_for_loss(held, stay);
+        if constexpr (!is_lent<Hold>)
+            if (sits && informed && below(2) == 0)
+                co_await wait_for_loss(held, stay);
         do {
             co_await sleep(sits ? 5 : below(given_.number("visit", 2) + 1));
             write(mine, held, token, informed);
@@ -212,17 +303,19 @@ private:
     }
 
     /// Like one who sleeps until something is wrong.
-    asio::awaitable<void> wait_for_loss(colock::hold& held, milliseconds longest)
+    template <class Hold>
+    static asio::awaitable<void> wait_for_loss(Hold& held, milliseconds longest)
     {
         co_await held.lost(asio::cancel_after(longest, tuple));
     }
 
     /// The time is taken before the hold is asked: what a stop in between delays isn't its fault.
-    void write(attempt const& mine, colock::hold const& held, std::uint64_t token, bool informed)
+    template <class Hold>
+    void write(attempt const& mine, Hold const& held, std::uint64_t token, bool informed)
     {
         auto const at = chaos_board::now();
         auto const until = nanoseconds(held.valid_until());
-        if (mine.shared || (informed && !held))
+        if (mine.shared || token == 0 || (informed && !held))
             return;
         auto const done = board_.write(mine.key, token);
         event e = of(mine, what::used);

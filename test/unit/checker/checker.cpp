@@ -295,6 +295,20 @@ BOOST_AUTO_TEST_CASE(a_write_after_one_of_who_had_asked_before)
     BOOST_TEST(two(1).tokens_not_rising == 0);
 }
 
+// A permit of a semaphore: its holder has it until he gives it back, however long that takes.
+BOOST_AUTO_TEST_CASE(what_has_no_lease_is_held_until_it_is_given_back)
+{
+    auto const second_at = [](std::int64_t at) {
+        story all;
+        all.then(what::asked, 1, 0).gets(1, 1, 0).events.back().valid_until = no_lease;
+        all.then(what::left, 1, 900);
+        all.add(what::released, 1, 901).well = true;
+        return all.holds(2, at, at + 5, 0).check();
+    };
+    BOOST_TEST(second_at(800).violations == 1);
+    BOOST_TEST(is_clean(second_at(902)));
+}
+
 // Its process was stopped between the answer and the note.
 BOOST_AUTO_TEST_CASE(who_notes_only_when_it_is_over_that_he_got_it)
 {
