@@ -240,8 +240,8 @@ void exclusive_lock::on_turn(std::uint64_t number, std::uint64_t listening)
 
 std::uint64_t exclusive_lock::number_that_joins()
 {
-    bool const may_join =
-        !is_empty() && how_.has_list && !is_sending() && core_.mailbox().of(slot()).is_live;
+    bool const may_join = !is_empty() && !first().once && how_.has_list && !is_sending() &&
+        core_.mailbox().of(slot()).is_live;
     return may_join ? ensure_asker().number_that_joins() : 0;
 }
 

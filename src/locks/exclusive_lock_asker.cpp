@@ -143,7 +143,7 @@ bool exclusive_lock::asker::has_to_wait()
     if (!of_.contention_)
         return false;
     auto& others = *of_.contention_;
-    if (others.place.awaits_turn()) {
+    if (others.place.awaits_turn() && !head.once) {
         wake_.reset();
         others.sleep_to_cap(head.deadline());
         return true;

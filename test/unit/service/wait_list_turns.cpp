@@ -124,6 +124,28 @@ BOOST_AUTO_TEST_CASE(a_client_with_waiters_of_its_own_takes_its_place_as_it_rele
     BOOST_TEST(mine.succeeded());
 }
 
+// Such as a release that finds the server busy.
+BOOST_AUTO_TEST_CASE(a_single_try_takes_no_place_by_a_release_that_is_repeated)
+{
+    a.open_mailbox();
+    b.open_mailbox();
+    settle();
+    auto held = take_slowly(a);
+    auto const second = wait(b);
+    a.server->expect(scripts::release).not_now();
+    auto const released = a.release(held);
+    settle();
+    auto const tried = a.try_for(0ms);
+    settle();
+    BOOST_TEST(!tried.is_done());
+    pass(500ms);
+    BOOST_TEST(released.succeeded());
+    BOOST_TEST_REQUIRE(tried.gave_something());  // it is faster than the one who is told
+    BOOST_TEST((list() == ids{b.id()}));
+    release(a, *tried.value());
+    BOOST_TEST(second.succeeded());
+}
+
 BOOST_AUTO_TEST_CASE(letters_that_are_missed_while_a_release_joins_are_made_up_for)
 {
     a.open_mailbox();
