@@ -31,6 +31,23 @@ std::string host_of(std::vector<reply> const& node, std::string const& asked_hos
     return host;
 }
 
+/// Those whose address can't be read are counted all the same.
+std::vector<address> replicas_of(std::vector<reply> const& range, std::string const& asked_host)
+{
+    std::vector<address> found;
+    for (std::size_t i = 3; i < range.size(); ++i) {
+        auto const& node = range[i].items;
+        bool const is_known =
+            node.size() >= 2 && is_number(node[1], std::numeric_limits<std::uint16_t>::max());
+        found.push_back(
+            is_known
+                ? address{host_of(node, asked_host), static_cast<std::uint16_t>(node[1].number)}
+                : address{}
+        );
+    }
+    return found;
+}
+
 bool have_too_many_nodes(std::vector<slot_range> const& ranges)
 {
     std::set<std::pair<std::string_view, std::uint16_t>> nodes;
@@ -63,7 +80,7 @@ std::optional<std::vector<slot_range>> read_cluster_slots(
             {static_cast<unsigned>(each.items[0].number),
              static_cast<unsigned>(each.items[1].number),
              {std::move(host), static_cast<std::uint16_t>(node[1].number)},
-             static_cast<unsigned>(each.items.size() - 3)}
+             replicas_of(each.items, asked_host)}
         );
     }
     return have_too_many_nodes(ranges) ? std::nullopt : std::optional{std::move(ranges)};

@@ -19,7 +19,7 @@ struct slot_range {
     unsigned first = 0;
     unsigned last = 0;
     address primary{};
-    unsigned replicas = 0;  ///< that the node knows to be well
+    std::vector<address> replicas{};  ///< that the node knows to be well
 
     /// Whether they lead the client to the same place.
     friend bool operator==(slot_range const& a, slot_range const& b) noexcept

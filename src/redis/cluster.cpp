@@ -370,8 +370,9 @@ void cluster::on_map(std::vector<decide::slot_range> const& ranges, bool has_sha
         retire_idle();
 }
 
-// A replica that has become the primary has as many as the one that it follows had, of which one
-// may be that one. The map leaves out those that are away.
+// A replica that becomes the primary has as many as the one before it, of which one may be that
+// one. It is asked by its address before a map says so, or counts that one. The map leaves out
+// those that are away.
 void cluster::note_replicas(std::vector<decide::slot_range> const& ranges)
 {
     auto& known = context_.known->replicas;
@@ -379,7 +380,9 @@ void cluster::note_replicas(std::vector<decide::slot_range> const& ranges)
         return std::ranges::find(ranges, node, &decide::slot_range::primary) != ranges.end();
     };
     for (auto const& range : ranges) {
-        known.note(range.primary, range.replicas);
+        known.note(range.primary, static_cast<unsigned>(range.replicas.size()));
+        for (auto const& each : range.replicas)
+            known.note(each, known.of(range.primary));
         auto const last = map_.owner_of(range.first);
         if (last == decide::slot_map::nobody || map_.nodes()[last] == range.primary)
             continue;
