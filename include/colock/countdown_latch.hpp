@@ -42,6 +42,8 @@ void read_counter(core_ptr, handler<answered_count>, std::string);
 /// \par Guarantees
 ///   A count takes effect once, even if the connection is lost in the middle, until the client is
 ///   stopped or its process dies.
+/// \par Copies
+///   `config::durability`, for all calls of a client: its counts go as one step, in one order.
 /// \par Executor, thread-safety, lifetimes
 ///   As for every handle; see `client`.
 class countdown_latch {

@@ -126,6 +126,9 @@ void permit_count(core_ptr, handler<answered_count>, std::string, permits_counte
 ///   holder before anybody else can get the permit; see `hold`. The permits of a dead process come
 ///   back within one lease, as soon as somebody asks. Leases go by the server's clock; Redisson's
 ///   clients judge them by their own clocks.
+/// \par Copies
+///   A permit has those of `acquire_options::durability`, as a lock has. Operations by its id,
+///   and those on the number of permits, go by `config::durability`.
 /// \par Executor, thread-safety, lifetimes
 ///   As for every handle; see `client`.
 class permit_semaphore {

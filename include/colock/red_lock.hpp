@@ -21,10 +21,20 @@ inline namespace v0_3 {
 /// \par Effects
 ///   `acquire` asks all servers at once. It waits for each answer for at most `limit`, or, if there
 ///   is none, a twentieth of the lease (of the shortest lease, if the clients differ), but at least
-///   20 ms and at most 1 s. If a majority has granted the lock and at least half of its validity
-///   there is left, it raises the fencing counters of that majority to one token, in one more round
-///   trip of the same limit, and returns the hold. Otherwise it gives everything back, and tries
-///   again after a random pause of 50 to 150 ms.
+///   20 ms and at most 1 s; when most servers have answered, the others have twice as long as that
+///   took, or three of their usual round trips, at least 5 ms. If a majority has granted the lock
+///   and at least half of its validity there is left, it raises the fencing counters of that
+///   majority to one token, in one more round trip of the same limit, and returns the hold.
+///
+///   Otherwise the parts have an order, by name, host and port. If it has a part before the first
+///   one that somebody else has, it keeps its parts, and asks for the rest once more, a round trip
+///   later. If not, or in vain, it gives everything back, and waits for that first part as for any
+///   lock, in the wait list of its server; the one that gets it asks for the rest. So of several
+///   that begin at the same time one gets the lock, and a release tells the next. An acquire with a
+///   majority but not the first part gives it back once, for four round trips, 1 ms at least,
+///   because the next may have been told just now; a single try does not. It waits for one part for
+///   one to two `config::poll_cap`, and then asks all again, because that server may have died. If
+///   too few servers answer, or vote, it tries again after 50 to 150 ms.
 ///
 ///   While the hold is renewed, a part that is missing is taken again: at once when it is lost,
 ///   then every third of the lease. So servers may restart one after the other under one hold.

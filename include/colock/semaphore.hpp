@@ -93,6 +93,9 @@ void read_counter(core_ptr, handler<answered_count>, std::string);
 ///   permit is gone. Give it back by hand with `release`, or use `permit_semaphore`, whose permits
 ///   come back automatically. Nothing prevents a task from releasing a permit that it has not
 ///   acquired.
+/// \par Copies
+///   `config::durability`, for all calls of a client: its releases go as one step, in one order. A
+///   program that wants a semaphore with another durability makes a second client for it.
 /// \par Executor, thread-safety, lifetimes
 ///   As for every handle; see `client`.
 class semaphore {

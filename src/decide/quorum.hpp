@@ -51,6 +51,31 @@ struct quorum_part {
     }
 };
 
+/// Until when a red lock waits for the answers to a question that all its servers are asked. Once
+/// most have answered, a server that stands still is not waited for until the limit, but one that
+/// is far away is.
+class answer_limit {
+public:
+    using duration = std::chrono::steady_clock::duration;
+
+    answer_limit() = default;
+    answer_limit(time_point asked, time_point limit) noexcept : asked_{asked}, until_{limit} {}
+
+    /// Most have answered by now, and the others usually take so long.
+    time_point most_have_answered(time_point now, duration usually) noexcept
+    {
+        auto const more = std::max<duration>(times_of_the_most * (now - asked_), shortest);
+        until_ = std::min(until_, std::max(now + more, asked_ + times_of_the_usual * usually));
+        return until_;
+    }
+
+private:
+    static constexpr int times_of_the_most = 2, times_of_the_usual = 3;
+    static constexpr duration shortest = milliseconds{5};
+
+    time_point asked_{}, until_{};
+};
+
 /// The token of a red lock that has these parts: that of the part with which they are enough, by
 /// their tokens. It is above the tokens of all earlier owners, because each of them has raised the
 /// counters of a majority to its own token while it had them, and so at least one of these parts

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 
 namespace colock::decide {
@@ -10,23 +11,25 @@ class round_trip {
 public:
     using duration = std::chrono::steady_clock::duration;
 
-    /// Usually: smoothed over the last scripts. Zero before the first one.
-    duration usual() const noexcept { return usual_; }
+    /// Usually: smoothed over the last scripts. Zero before the first one. Any thread may ask.
+    duration usual() const noexcept { return usual_.load(std::memory_order_relaxed); }
 
     /// The shortest so far: where the server has nothing else to do.
-    duration least() const noexcept { return std::min(least_, usual_); }
+    duration least() const noexcept { return std::min(least_, usual()); }
 
     /// A sample counts up to twice the last value: a longer one has another cause, such as a pause
     /// of the process or a server that stood still.
     void note(duration sample) noexcept
     {
-        usual_ =
-            usual_ == duration{} ? sample : usual_ + (std::min(sample, 2 * usual_) - usual_) / 8;
+        auto const before = usual();
+        auto const now =
+            before == duration{} ? sample : before + (std::min(sample, 2 * before) - before) / 8;
+        usual_.store(now, std::memory_order_relaxed);
         least_ = std::min(least_, sample);
     }
 
 private:
-    duration usual_{};
+    std::atomic<duration> usual_{};
     duration least_ = duration::max();
 };
 

@@ -31,7 +31,7 @@ std::string host_of(std::vector<reply> const& node, std::string const& asked_hos
     return host;
 }
 
-/// Those whose address can't be read are counted all the same.
+/// Those whose address can't be read still count.
 std::vector<address> replicas_of(std::vector<reply> const& range, std::string const& asked_host)
 {
     std::vector<address> found;

@@ -1,6 +1,8 @@
 #include "core/keyed_state.hpp"
+#include "decide/courtesy.hpp"
 #include "decide/presence.hpp"
 #include "decide/validity.hpp"
+#include "decide/wait_plan.hpp"
 #include "locks/group_acquire.hpp"
 #include "locks/group_hold.hpp"
 #include <colock/printable.hpp>
@@ -20,6 +22,9 @@ namespace {
 /// part of the second.
 constexpr milliseconds shortest_round_pause{50};
 constexpr milliseconds more_round_pause{100};
+
+/// Those that give way to this one have answered by then.
+constexpr milliseconds shortest_wait_to_ask_again{1};
 
 /// While servers do not vote yet.
 constexpr milliseconds longest_round_pause{1'000};
@@ -95,7 +100,10 @@ void group_acquire::start()
     known_as_ =
         std::make_shared<registry_entry>(*inside_, weak_from_this(), of_.name, *options_.as);
     inside_->keyed_states().add(known_as_);
-    takes_free ? acquire_free() : acquire_all();
+    if (takes_free)
+        acquire_free();
+    else
+        of_.by_majority ? acquire_most() : acquire_all();
 }
 
 void group_acquire::cancel() { stop(asio::error::operation_aborted); }
@@ -108,57 +116,40 @@ void group_acquire::stop(failure why)
     pause_.finish();
 }
 
-// All are asked at once. If all are needed and some refused, they are taken one after the other, in
-// an order that all keep: so no caller waits for a lock while it holds a later one. Where
-// that isn't enough, because others keep another order, the round ends at its limit: everything is
-// given back, and it begins again.
+// All are asked at once. If some refused, they are taken one after the other, in an order that all
+// keep: so no caller waits for a lock while it holds a later one. Where that isn't enough, because
+// others keep another order, the round ends at its limit: everything is given back, and it begins
+// again.
 strand_task group_acquire::acquire_all()
 {
     // Keeps this alive during a pause; during a request the parts do.
     std::shared_ptr<operation> life;
     do {
-        parts_.try_all(
-            of_.by_majority ? std::min(deadline_, clock::now() + server_limit()) : deadline_
-        );
+        parts_.ask_all(deadline_);
         life.reset();
         co_await parts_.over;
-        bool const in_turn = !of_.by_majority && !parts_.has_all() && !why_end();
+        bool const in_turn = !parts_.has_all() && !why_end();
         if (in_turn) {
             auto const all = in_order();
             parts_.give_back_from_first_refused(all);
             auto until = never;
-            for (std::size_t n = 0; n != all.size(); ++n) {
-                auto const i = all[n];
+            for (auto const i : all) {
                 if (!parts_.has(i)) {
-                    parts_.acquire(i, std::min(deadline_, until));
+                    parts_.wait_for(i, std::min(deadline_, until));
                     co_await parts_.over;
                     if (!parts_.has(i) || parts_.has_lost() || ended_)
                         break;
                 }
                 parts_.watch(i);
-                if (until == never)
-                    until = clock::now() + next_round_limit();
+                until = until == never ? clock::now() + next_round_limit() : until;
             }
         }
-        bool const is_lease_due = (in_turn && options_.lease) || !parts_.has_enough();
-        if (!of_.by_majority && parts_.has_all() && !ended_ && is_lease_due) {
+        if (parts_.has_all() && !ended_ && ((in_turn && options_.lease) || !parts_.has_enough())) {
             parts_.set_leases(deadline_);
             co_await parts_.over;
         }
-        auto const agreed_by = std::min(deadline_, clock::now() + server_limit());
-        while (parts_.has_enough() && !parts_.has_agreed() && !ended_ && clock::now() < agreed_by) {
-            if (auto const behind = parts_.behind(); behind != milliseconds{0}) {
-                life = shared_from_this();
-                inside_->rest(pause_, behind);
-                co_await pause_.over;
-            }
-            if (!parts_.agree(agreed_by))
-                break;
-            life.reset();
-            co_await parts_.over;
-        }
         parts_.clear_limit();
-        if (parts_.has_enough() && parts_.has_agreed() && !ended_)
+        if (parts_.has_enough() && !ended_)
             co_return grant();
         life = shared_from_this();
         if (why_end())
@@ -170,9 +161,74 @@ strand_task group_acquire::acquire_all()
     give_up(*why_end(), std::move(life));
 }
 
+// All are asked at once, and most of them are enough. Where somebody else has a part, the first
+// such part decides: an acquire that has one before it asks for the rest once more, because the
+// others are about to give way; one that has none gives everything back, and waits for that part as
+// one waits for any lock. One that has most of them but not the first also gives way, once and for
+// a moment: the first may be that of a client that was told, and asks for the rest.
+strand_task group_acquire::acquire_most()
+{
+    auto order = in_order();
+    bool is_second_try = false;
+    std::shared_ptr<operation> life;
+    do {
+        if (!parts_.has_all()) {
+            parts_.ask_missing(std::min(deadline_, clock::now() + server_limit()));
+            life.reset();
+            co_await parts_.over;
+        }
+        auto const refused = parts_.first_refused(order);
+        bool const is_refused = refused != order.end();
+        bool const is_behind = is_refused && !parts_.has_any_of({order.begin(), refused});
+        bool const has_enough = parts_.has_enough();
+        bool const gives_way = is_behind && has_enough && !is_second_try && may_give_way();
+        auto const agreed_by = std::min(deadline_, clock::now() + server_limit());
+        while (!gives_way && parts_.has_enough() && !parts_.has_agreed() && !ended_ &&
+               clock::now() < agreed_by) {
+            if (auto const behind = parts_.behind(); behind != milliseconds{0}) {
+                life = shared_from_this();
+                inside_->rest(pause_, behind);
+                co_await pause_.over;
+            }
+            if (!parts_.agree(agreed_by))
+                break;
+            life.reset();
+            co_await parts_.over;
+        }
+        parts_.clear_limit();
+        if (!gives_way && parts_.has_enough() && parts_.has_agreed() && !ended_)
+            co_return grant();
+        life = shared_from_this();
+        if (why_end())
+            break;
+        bool const keeps = is_refused && !is_behind && !has_enough && !is_second_try;
+        is_second_try = keeps || gives_way;
+        if (!keeps)
+            parts_.give_back_all();
+        auto pause = keeps ? before_asking_again() : gives_way ? to_give_way() : milliseconds{0};
+        if (!is_second_try && is_refused && !has_enough) {
+            auto const until = std::min(deadline_, clock::now() + longest_wait_for_one());
+            parts_.wait_for(*refused, until);
+            life.reset();
+            co_await parts_.over;
+            life = shared_from_this();
+            bool const is_in_vain = !parts_.has(*refused);
+            if (is_in_vain)  // its owner may not be the owner of the whole
+                std::rotate(refused, refused + 1, order.end());
+            if (why_end() || !is_in_vain || clock::now() >= until)
+                continue;
+        }
+        if (!is_second_try)
+            pause = pause_before_next();
+        inside_->rest(pause_, pause);
+        co_await pause_.over;
+    } while (!why_end());
+    give_up(*why_end(), std::move(life));
+}
+
 strand_task group_acquire::acquire_free()
 {
-    parts_.try_all(never);
+    parts_.ask_all(never);
     co_await parts_.over;
     if (parts_.has_stale() && !ended_) {
         parts_.set_leases(never);
@@ -262,6 +318,30 @@ clock::duration group_acquire::next_round_limit() noexcept
     return std::chrono::duration_cast<clock::duration>(now);
 }
 
+// Its server may stand still, while the others do not. At random, because all who wait for it would
+// ask the others at the same time.
+milliseconds group_acquire::longest_wait_for_one() const noexcept
+{
+    auto const cap = std::min<milliseconds>(inside_->settings().poll_cap, decide::longest_unkept);
+    return cap + std::chrono::ceil<milliseconds>(cap * inside_->jitter());
+}
+
+milliseconds group_acquire::to_give_way() const
+{
+    return std::chrono::ceil<milliseconds>(decide::courtesy::pause(parts_.round_trip_of_refused()));
+}
+
+bool group_acquire::may_give_way() const
+{
+    return !once && clock::now() + 2 * to_give_way() < deadline_;
+}
+
+milliseconds group_acquire::before_asking_again() const
+{
+    auto const round_trip = std::chrono::ceil<milliseconds>(parts_.round_trip_of_refused());
+    return within_deadline(std::max(round_trip, shortest_wait_to_ask_again));
+}
+
 milliseconds group_acquire::pause_before_next()
 {
     auto pause = shortest_round_pause +
@@ -271,9 +351,15 @@ milliseconds group_acquire::pause_before_next()
         auto const left = std::chrono::ceil<milliseconds>(vote - clock::now());
         pause = std::clamp(left, pause, longest_round_pause);
     }
+    return within_deadline(pause);
+}
+
+milliseconds group_acquire::within_deadline(milliseconds pause) const noexcept
+{
     if (deadline_ == never)
         return pause;
-    return std::min(pause, std::chrono::ceil<milliseconds>(deadline_ - clock::now()));
+    auto const left = std::chrono::ceil<milliseconds>(deadline_ - clock::now());
+    return std::clamp(left, milliseconds{0}, pause);
 }
 
 void group_acquire::say_who_waits_to_vote()

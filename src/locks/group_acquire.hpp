@@ -62,10 +62,20 @@ private:
         // -------------------------
 
         /// Tries all parts at once, until that moment.
-        void try_all(time_point until);
+        void ask_all(time_point until)
+        {
+            ask(until, [](request const&) { return true; });
+        }
+
+        /// Tries those that it does not have. Once most servers have answered, the others have a
+        /// little time left.
+        void ask_missing(time_point until)
+        {
+            ask(until, [](request const& r) { return !r.got; });
+        }
 
         /// Waits for one part.
-        void acquire(std::size_t i, time_point until);
+        void wait_for(std::size_t i, time_point until);
 
         /// Sets the leases of the parts it has again, because the first have waited for the last.
         void set_leases(time_point until);
@@ -101,6 +111,25 @@ private:
 
         /// It has this part.
         bool has(std::size_t i) const noexcept { return bool{requests_[i].got}; }
+
+        bool has_any_of(std::span<std::size_t const> parts) const noexcept
+        {
+            return std::ranges::any_of(parts, [this](std::size_t i) { return has(i); });
+        }
+
+        /// The first part, in this order, that somebody else has by the last answer.
+        auto first_refused(std::vector<std::size_t>& order) const noexcept
+        {
+            return std::ranges::find_if(order, [this](std::size_t i) {
+                return requests_[i].is_refused;
+            });
+        }
+
+        /// How long the servers that have refused usually take.
+        clock::duration round_trip_of_refused() const
+        {
+            return usual_round_trip([](request const& r) { return r.is_refused; });
+        }
 
         /// Ends the round if this part is lost: then it does not help to wait for others.
         void watch(std::size_t i);
@@ -167,11 +196,27 @@ private:
             hold got;    ///< it is ours while this is true
             failure ec;  ///< without error: this acquire has it, or somebody else
             bool answered = true;
+            bool is_refused = false;  ///< because somebody else has it
             decide::quorum_part known{};
         };
         struct reply;
 
         std::span<request> all() const noexcept { return {requests_.get(), of_.parts.size()}; }
+        void ask(time_point until, bool (*which)(request const&));
+        bool has_most_answers() const noexcept
+        {
+            auto const answers =
+                std::ranges::count_if(all(), [](request const& r) { return r.answered && !r.ec; });
+            return static_cast<std::size_t>(answers) >= of_.needed();
+        }
+        clock::duration usual_round_trip(bool (*which)(request const&)) const
+        {
+            clock::duration longest{};
+            for (std::size_t i = 0; i != of_.parts.size(); ++i)
+                if (which(requests_[i]))
+                    longest = std::max(longest, of_.parts[i].where->round_trip().usual());
+            return longest;
+        }
         auto expect(std::size_t i);
         void on_answer(std::size_t i, failure ec);
         bool is_fresh(std::size_t i) const noexcept;
@@ -192,10 +237,12 @@ private:
         std::uint64_t token_ = 0;  ///< on which they have agreed
         milliseconds behind_{};
         time_point agreed_by_{};
-        decide::alarm_queue::alarm limit_;  ///< of the round
+        std::optional<decide::answer_limit> asks_;  ///< in a round that all servers are asked
+        decide::alarm_queue::alarm limit_;          ///< of the round
     };
 
     strand_task acquire_all();
+    strand_task acquire_most();
     strand_task acquire_free();
     strand_task give_up(failure why, std::shared_ptr<operation> life);
 
@@ -204,6 +251,11 @@ private:
 
     milliseconds server_limit() const noexcept;
     clock::duration next_round_limit() noexcept;
+    milliseconds longest_wait_for_one() const noexcept;
+    milliseconds to_give_way() const;
+    bool may_give_way() const;
+    milliseconds before_asking_again() const;
+    milliseconds within_deadline(milliseconds) const noexcept;
     milliseconds pause_before_next();
     void say_who_waits_to_vote();
     std::vector<std::size_t> in_order() const;

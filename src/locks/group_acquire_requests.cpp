@@ -77,6 +77,7 @@ struct group_acquire::requests::reply {
     }
     void operator()(failure ec, if_acquired<hold> got) const
     {
+        to.requests_[i].is_refused = !ec && !got;
         to.is_taken_ = to.is_taken_ || (!ec && !got);
         (*this)(ec, got ? std::move(*got) : hold{});
     }
@@ -96,6 +97,7 @@ auto group_acquire::requests::expect(std::size_t i)
 {
     auto& r = requests_[i];
     r.answered = false;
+    r.is_refused = false;
     r.ec = {};
     ++unanswered_;
     return with_words(
@@ -110,28 +112,41 @@ void group_acquire::requests::on_answer(std::size_t i, failure ec)
     requests_[i].ec = ec;
     if (--unanswered_ == 0)
         over.set(true);
+    else if (asks_ && has_most_answers())
+        core_.set_alarm(
+            limit_, asks_->most_have_answered(clock::now(), usual_round_trip([](request const& r) {
+                                                  return !r.answered;
+                                              }))
+        );
 }
 
-void group_acquire::requests::try_all(time_point until)
+void group_acquire::requests::ask(time_point until, bool (*which)(request const&))
 {
     has_lost_ = false;
+    if (of_.by_majority)
+        asks_.emplace(clock::now(), until);
+    behind_ = {};
     core_.set_alarm(limit_, until);
     for (std::size_t i = 0; i != of_.parts.size(); ++i) {
         auto const& [where, id] = of_.parts[i];
-        operations::try_acquire_for(where, expect(i), id, milliseconds{0}, options_);
+        if (which(requests_[i]))
+            operations::try_acquire_for(where, expect(i), id, milliseconds{0}, options_);
     }
 }
 
-// The parts are renewed until it has all, because nobody knows how long that takes.
-void group_acquire::requests::acquire(std::size_t i, time_point until)
+// If all are needed, the parts are renewed until it has all, because nobody knows how long that
+// takes.
+void group_acquire::requests::wait_for(std::size_t i, time_point until)
 {
     limit_.clear();
+    asks_.reset();
     auto const& [where, id] = of_.parts[i];
-    acquire_options const options{
-        .lease = {},
-        .as = options_.as,
-        .sync_replicas = options_.sync_replicas,
-        .durability = options_.durability};
+    auto options = options_;
+    if (!of_.by_majority) {
+        options = {.as = options_.as};
+        options.sync_replicas = options_.sync_replicas;
+        options.durability = options_.durability;
+    }
     // Its own limit says whether somebody else has it.
     auto const left = std::chrono::ceil<milliseconds>(until - clock::now());
     if (until == never)
@@ -143,6 +158,7 @@ void group_acquire::requests::acquire(std::size_t i, time_point until)
 void group_acquire::requests::set_leases(time_point until)
 {
     core_.set_alarm(limit_, until);
+    asks_.reset();
     bool const renewed = !options_.lease || options_.renew;
     for (std::size_t i = 0; i != of_.parts.size(); ++i) {
         auto& part = requests_[i].got;
@@ -159,6 +175,7 @@ void group_acquire::requests::set_leases(time_point until)
 bool group_acquire::requests::release_all(time_point until)
 {
     core_.set_alarm(limit_, until);
+    asks_.reset();
     for (std::size_t i = 0; i != of_.parts.size(); ++i)
         if (auto part = std::exchange(requests_[i].got, {}))
             part.release(expect(i));
@@ -200,6 +217,7 @@ std::uint64_t group_acquire::requests::token() const
 bool group_acquire::requests::agree(time_point until)
 {
     core_.set_alarm(limit_, until);
+    asks_.reset();
     behind_ = {};
     agreed_by_ = until;
     for (std::size_t i = 0; i != of_.parts.size(); ++i)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "decide/quorum.hpp"
+#include <colock/detail/failure.hpp>
 #include <colock/error.hpp>
 #include <colock/hold.hpp>
 #include <colock/multi_lock.hpp>
@@ -13,13 +14,13 @@ namespace colock {
 
 /// Raises the counter of a part that the client has to a token, and asks how long its server has
 /// been up. The counter stays if the server's clock is behind the token. Token 0: only asks.
-void raise_token(detail::lock_group::part const&, hold const& got, std::uint64_t token, boost::asio::any_completion_handler<void(failure, decide::raise_answer)>);
+void raise_token(detail::lock_group::part const&, hold const& got, std::uint64_t token, boost::asio::any_completion_handler<void(detail::failure, decide::raise_answer)>);
 
 /// Renews the part now: whether it is still there shows in its hold.
 void confirm_part(detail::lock_group::part const&, hold const& got);
 
 /// The part is renewed as if it had been held since then.
-void set_birth(detail::lock_group::part const&, hold const& got, time_point born);
+void set_birth(detail::lock_group::part const&, hold const& got, decide::time_point born);
 
 /// Owners that enter the part again get this token, which its counter has reached.
 void set_token(detail::lock_group::part const&, hold const& got, std::uint64_t token);
@@ -29,6 +30,8 @@ void set_token(detail::lock_group::part const&, hold const& got, std::uint64_t t
 bool follows_clock(detail::lock_group::part const&) noexcept;
 
 /// How long the part's server has no vote after its start, for a lock of this lease.
-milliseconds votes_after(detail::lock_group::part const&, milliseconds lease) noexcept;
+decide::milliseconds votes_after(
+    detail::lock_group::part const&, decide::milliseconds lease
+) noexcept;
 
 }  // namespace colock

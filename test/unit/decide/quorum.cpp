@@ -75,6 +75,18 @@ BOOST_AUTO_TEST_CASE(a_server_votes_when_no_lock_from_before_its_start_is_valid)
     BOOST_TEST((votes_from(a, 10s) <= time_point{1h}));  // it does not tell
 }
 
+BOOST_AUTO_TEST_CASE(a_silent_server_has_twice_as_long_as_most_of_them_and_thrice_its_usual_time)
+{
+    time_point const asked{1h}, limit = asked + 1s;
+    BOOST_TEST((answer_limit{asked, limit}.most_have_answered(asked + 1ms, 1ms) == asked + 6ms));
+    BOOST_TEST((answer_limit{asked, limit}.most_have_answered(asked + 20ms, 1ms) == asked + 60ms));
+    BOOST_TEST((answer_limit{asked, limit}.most_have_answered(asked + 1ms, 80ms) == asked + 240ms));
+    BOOST_TEST((answer_limit{asked, limit}.most_have_answered(asked + 1ms, 1s) == limit));
+    answer_limit twice{asked, limit};
+    twice.most_have_answered(asked + 1ms, 1ms);
+    BOOST_TEST((twice.most_have_answered(asked + 3ms, 1ms) == asked + 6ms));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -32,6 +32,15 @@ reply reached(std::int64_t counter)
 
 /// Withholds answers for a while.
 struct slow : served {
+    /// Somebody else has the first part, so it gives way for a moment.
+    pending<group_hold> take_behind(red_lock const& of)
+    {
+        auto held = take(of);
+        BOOST_TEST(!held.is_done());
+        time.advance(1ms);
+        return held;
+    }
+
     using server_function = std::function<std::optional<answer>(call const&)>;
 
     /// Answers nothing about this key from now on: how the server answers otherwise.
@@ -75,14 +84,82 @@ BOOST_AUTO_TEST_CASE(most_are_enough)
     BOOST_TEST(!redis.is_locked("a"));
 }
 
-BOOST_AUTO_TEST_CASE(without_most_all_is_given_back_and_tried_again)
+// It may be about to end: somebody else gives way to the one with the first part.
+BOOST_AUTO_TEST_CASE(who_has_the_first_part_asks_once_more)
+{
+    redis.occupy("b", 5s);
+    redis.occupy("c", 5s);
+    auto waiting = take(most());
+    BOOST_TEST(!waiting.is_done());
+    BOOST_TEST(redis.is_locked("a"));
+    redis.ask({"DEL", "b"});
+    time.advance(1ms);
+    BOOST_TEST(waiting.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(then_all_is_given_back_and_the_first_refused_part_is_waited_for)
 {
     redis.occupy("b", 400ms);
     redis.occupy("c", 5s);
     auto waiting = take(most());
+    time.advance(1ms);
     BOOST_TEST(!waiting.is_done());
     BOOST_TEST(!redis.is_locked("a"));
-    time.advance(600ms);
+    auto const asked = server->count(scripts::acquire);
+    time.advance(398ms);
+    BOOST_TEST(server->count(scripts::acquire) == asked);
+    time.advance(2ms);
+    BOOST_TEST(waiting.succeeded());
+    BOOST_TEST(!redis.fields("a").empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_lacks_the_first_part_gives_way_at_once)
+{
+    redis.occupy("a", 400ms);
+    redis.occupy("c", 5s);
+    auto waiting = take(most());
+    BOOST_TEST(!redis.is_locked("b"));
+    time.advance(401ms);
+    BOOST_TEST(waiting.succeeded());
+}
+
+// So that whoever was told can ask for the rest.
+BOOST_AUTO_TEST_CASE(who_has_most_but_not_the_first_gives_way_once)
+{
+    redis.occupy("a", 5s);
+    auto waiting = take(most());
+    BOOST_TEST(!waiting.is_done());
+    BOOST_TEST(!redis.is_locked("b"));
+    time.advance(1ms);
+    BOOST_TEST(waiting.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_single_try_takes_most_whoever_has_the_first)
+{
+    redis.occupy("a", 5s);
+    BOOST_TEST(take_once(most()).gave_something());
+}
+
+BOOST_AUTO_TEST_CASE(a_release_tells_who_waits)
+{
+    auto first = take(most());
+    auto second = take(most());
+    time.advance(10ms);
+    BOOST_TEST(!second.is_done());
+    BOOST_TEST(release(first.value()).succeeded());
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(second.value().fencing_token() > 0U);
+}
+
+// Its server may have died, while a majority is free.
+BOOST_AUTO_TEST_CASE(a_part_is_waited_for_no_longer_than_twice_the_poll_cap)
+{
+    redis.occupy("a", 5s);
+    redis.occupy("b", 900ms);
+    auto waiting = take(most());
+    time.advance(short_leases().poll_cap - 1ms);
+    BOOST_TEST(!waiting.is_done());
+    time.advance(short_leases().poll_cap + 1ms);
     BOOST_TEST(waiting.succeeded());
 }
 
@@ -95,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_silent_server_is_not_waited_for)
     auto held = take(most());
     first.reply(granted(1));
     second.reply(granted(2));
-    time.advance(149ms);  // a twentieth of the lease
+    time.advance(4ms);
     BOOST_TEST(!held.is_done());
     auto& agreed = server->expect(scripts::raise);
     auto& agreed_too = server->expect(scripts::raise);
@@ -109,6 +186,24 @@ BOOST_AUTO_TEST_CASE(a_silent_server_is_not_waited_for)
     BOOST_TEST(undo.has_come());
     respond(undo, released());
     redis.attach(*server);
+}
+
+// It has twice as long as the majority.
+BOOST_AUTO_TEST_CASE(a_distant_server_is_waited_for)
+{
+    server->serve = {};
+    auto& first = server->expect(scripts::acquire);
+    auto& second = server->expect(scripts::acquire);
+    server->expect(scripts::acquire);
+    auto held = take(most());
+    never_answer();
+    first.reply(granted(1));
+    time.advance(20ms);
+    second.reply(granted(2));
+    time.advance(39ms);
+    BOOST_TEST(server->count(scripts::raise) == 0U);
+    time.advance(1ms);
+    BOOST_TEST(server->count(scripts::raise) == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(too_few_answers_are_no_quorum)
@@ -176,7 +271,7 @@ BOOST_AUTO_TEST_CASE(parts_never_won_have_no_say)
 {
     auto const threads = count_threads();
     redis.occupy("a", 5s);
-    auto held = take(most());
+    auto held = take_behind(most());
     BOOST_TEST_REQUIRE(held.succeeded());
     redis.ask({"DEL", "b"});
     redis.ask({"DEL", "c"});
@@ -189,7 +284,7 @@ BOOST_AUTO_TEST_CASE(each_part_has_the_lease_of_its_client)
 {
     elsewhere second{*this, with_lease(300ms)}, third{*this, with_lease(300ms)};
     redis.occupy("a", 5s);
-    auto held = take(red_lock{mutex("a"), second.mutex("a"), third.mutex("a")});
+    auto held = take_behind(red_lock{mutex("a"), second.mutex("a"), third.mutex("a")});
     BOOST_TEST_REQUIRE(held.succeeded());
     BOOST_TEST((held.value().valid_until() == clock::now() + 295ms));
     time.advance(1s);
@@ -260,7 +355,7 @@ BOOST_AUTO_TEST_CASE(its_client_may_go_after_an_early_answer)
     first->redis.occupy("a", 5s);
     std::optional<red_lock> of{
         red_lock{first->mutex("a"), mutex("b"), mutex("c"), third.mutex("d"), third.mutex("e")}};
-    auto held = take(*of);
+    auto held = take_behind(*of);
     BOOST_TEST_REQUIRE(held.succeeded());
     auto const others = withhold("c");
     BOOST_TEST(release(held.value()).succeeded());
@@ -303,14 +398,15 @@ BOOST_AUTO_TEST_CASE(its_client_may_go_before_the_parts_are_released)
     auto first = std::make_unique<elsewhere>(*this);
     elsewhere third{*this};
     first->redis.occupy("a", 5s);  // no part keeps the client that the whole belongs to
-    auto held = take(red_lock{first->mutex("a"), mutex("a"), third.mutex("a")});
+    auto held = take_behind(red_lock{first->mutex("a"), mutex("a"), third.mutex("a")});
     BOOST_TEST_REQUIRE(held.succeeded());
+    auto const given_back = server->count(scripts::release);
     auto const serve = server->serve;
     never_answer();
     third.client.close(asio::detached);  // too few are left
     time.settle();
     BOOST_TEST_REQUIRE(!held.value());
-    BOOST_TEST(server->count(scripts::release) == 1U);
+    BOOST_TEST(server->count(scripts::release) == given_back + 1);
     held.value() = {};
     first.reset();
     time.settle();
