@@ -7,9 +7,12 @@
 
 namespace colock::test {
 
-cluster_ordeal::cluster_ordeal(server_kind kind, std::vector<address> const& others_first)
+cluster_ordeal::cluster_ordeal(
+    server_kind kind, std::vector<address> const& others_first, contest_plan const& plan
+)
     : cluster_{kind}
-    , contest_{cluster_.by_cluster(), others_first, many_slots, dice_.seed()}
+    , plan_{plan}
+    , contest_{cluster_.by_cluster(), others_first, plan_, dice_.seed()}
 {}
 
 void cluster_ordeal::see_off(
@@ -17,23 +20,23 @@ void cluster_ordeal::see_off(
 )
 {
     for (auto const& each : unserved) {
-        auto const name = many_slots.name_of(each.key);
+        auto const name = plan_.name_of(each.key);
         auto& server = cluster_.node(cluster_.primary_of(cluster_.slot_of(name)));
         auto const left = server.ask("PTTL", name).number;
-        auto const most = many_slots.lease_ms - ms_between(killed, contest_board::now());
+        auto const most = plan_.lease_ms - ms_between(killed, contest_board::now());
         BOOST_TEST(
             (left > 0 && left <= most + 20),
             name << " can be had, and isn't; what is left of it: " << left
         );
         unheard_.insert(each.key);
     }
-    auto const limit = milliseconds{many_slots.lease_ms};
+    auto const limit = milliseconds{plan_.lease_ms};
     BOOST_TEST(contest_.until_served(unserved, 0, limit) >= 0, "hung: a task waits yet");
 }
 
 void cluster_ordeal::migrate(int half_moved_ms)
 {
-    int const group = dice_.below(many_slots.groups);
+    int const group = dice_.below(plan_.groups);
     auto const keys = quick_keys_of({group});
     auto const slot = slot_of(group);
     auto const to = another_primary(cluster_.primary_of(slot));
@@ -43,7 +46,7 @@ void cluster_ordeal::migrate(int half_moved_ms)
     before_.push_back(stands_still(keys));
     cluster_.begin_migration(slot, to);
     if (half_moved_ms != 0) {
-        cluster_.move_key(many_slots.name_of(keys.front()), to);
+        cluster_.move_key(plan_.name_of(keys.front()), to);
         work_for(half_moved_ms);
     }
     cluster_.move_keys(slot, to);
@@ -61,8 +64,12 @@ void cluster_ordeal::hang() { fail_over(loss::hanging); }
 
 void cluster_ordeal::power_off() { fail_over(loss::without_power); }
 
+void cluster_ordeal::switch_over() { fail_over(loss::replaced); }
+
 void cluster_ordeal::take_away(std::size_t node, loss how)
 {
+    if (how == loss::replaced)
+        return cluster_.replace(node);
     if (how == loss::hanging)
         return cluster_.node(node).pause();
     cluster_.kill(node);
@@ -73,12 +80,13 @@ void cluster_ordeal::take_away(std::size_t node, loss how)
 void cluster_ordeal::fail_over(loss how)
 {
     work_for(300 + dice_.below(700));
-    auto const slot = slot_of(dice_.below(many_slots.groups));
+    auto const slot = slot_of(dice_.below(plan_.groups));
     auto const old = cluster_.primary_of(slot);
     auto const groups = groups_at(old);
     auto const keys = quick_keys_of(groups);
     auto const killed = contest_board::now();
-    losses_.push_back({{groups.begin(), groups.end()}, killed});
+    if (how != loss::replaced)
+        losses_.push_back({{groups.begin(), groups.end()}, killed});
     take_away(old, how);
     cluster_.wait_for_failover(slot, old, 20s);
     auto const ready = contest_board::now();
@@ -86,7 +94,8 @@ void cluster_ordeal::fail_over(loss how)
     auto const waiting = contest_.waiting(keys);
     waiting_.push_back(static_cast<std::int64_t>(waiting.size()));
     // A connection that was just begun to a node that answers nothing takes its whole time.
-    milliseconds const to_connect{how == loss::killed ? 0 : many_slots.lease_ms / 3};
+    bool const is_silent = how == loss::hanging || how == loss::without_power;
+    milliseconds const to_connect{is_silent ? plan_.lease_ms / 3 : 0};
     auto const working = contest_.until_served(waiting, ready, back_to_work + to_connect);
     if (working >= 0)
         working_.push_back(working);
@@ -100,7 +109,7 @@ void cluster_ordeal::finish(std::string const& title)
 {
     work_for(500);
     auto const outage = outages_.empty() ? 0 : std::ranges::max(outages_);
-    auto const hung = milliseconds{outage + many_slots.lease_ms} + 5s;
+    auto const hung = milliseconds{outage + plan_.lease_ms} + 5s;
     BOOST_TEST(contest_.longest_wait().time.count() < hung.count());
     contest_.finish(hung);
     contest_.report(title);
@@ -133,8 +142,8 @@ void cluster_ordeal::work_for(int ms)
 std::vector<int> cluster_ordeal::quick_keys_of(std::vector<int> const& groups) const
 {
     std::vector<int> keys;
-    for (int key = 0; key != many_slots.quick_keys; ++key)
-        if (std::ranges::count(groups, key % many_slots.groups) != 0)
+    for (int key = 0; key != plan_.quick_keys; ++key)
+        if (std::ranges::count(groups, key % plan_.groups) != 0)
             keys.push_back(key);
     return keys;
 }
@@ -142,7 +151,7 @@ std::vector<int> cluster_ordeal::quick_keys_of(std::vector<int> const& groups) c
 std::vector<int> cluster_ordeal::groups_at(std::size_t node)
 {
     std::vector<int> found;
-    for (int group = 0; group != many_slots.groups; ++group)
+    for (int group = 0; group != plan_.groups; ++group)
         if (cluster_.primary_of(slot_of(group)) == node)
             found.push_back(group);
     return found;
@@ -187,6 +196,22 @@ BOOST_DATA_TEST_CASE(primaries_are_killed, each_server(), kind)
         all.kill();
     all.finish("SIGKILL of primaries");
     all.report_kills();
+}
+
+// It pauses its clients until its replica has all that it has.
+BOOST_DATA_TEST_CASE(primaries_are_replaced_while_they_live, each_server(), kind)
+{
+    auto plan = many_slots;
+    plan.sync_replicas = 1;  // a majority of one
+    cluster_ordeal all{kind, {}, plan};
+    for (int i = 0; i != (chaos_rounds() + 1) / 2; ++i)
+        all.switch_over();
+    all.finish("CLUSTER FAILOVER");
+    all.report_kills();
+    BOOST_TEST(all.board().count().overlaps == 0);
+    BOOST_TEST(all.board().count().lost == 0);
+    BOOST_TEST(all.board().count().gone == 0);
+    BOOST_TEST(all.orphans() == 0);
 }
 
 // Its links have never been up, so none of them is lost.

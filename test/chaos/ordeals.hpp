@@ -32,7 +32,11 @@ inline constexpr contest_plan many_slots{
 class cluster_ordeal {
 public:
     /// The processes ask these first, and then the nodes.
-    explicit cluster_ordeal(server_kind kind, std::vector<address> const& others_first = {});
+    explicit cluster_ordeal(
+        server_kind,
+        std::vector<address> const& others_first = {},
+        contest_plan const& plan = many_slots
+    );
 
     /// A slot whose keys are in use goes elsewhere. For a while some are here and some are there.
     void migrate(int half_moved_ms);
@@ -47,14 +51,20 @@ public:
     /// Its machine loses its power: nothing answers at its address.
     void power_off();
 
+    /// Its replica takes its place while it lives, as an operator has told it.
+    void switch_over();
+
     void finish(std::string const& title);
     void report_moves();
     void report_kills();
 
     contest_board& board() { return contest_.board(); }
 
+    /// Locks that nobody had after a failover, and nobody could get before their leases ended.
+    std::size_t orphans() const noexcept { return unheard_.size(); }
+
 private:
-    enum class loss { killed, hanging, without_power };
+    enum class loss { killed, hanging, without_power, replaced };
 
     void fail_over(loss how);
     void take_away(std::size_t node, loss how);
@@ -64,7 +74,7 @@ private:
     void see_off(std::vector<contest::waiting_task> const& unserved, contest::time killed);
 
     void work_for(int ms);
-    unsigned slot_of(int group) { return cluster_.slot_of(many_slots.name_of(group)); }
+    unsigned slot_of(int group) { return cluster_.slot_of(plan_.name_of(group)); }
     std::vector<int> quick_keys_of(std::vector<int> const& groups) const;
     std::vector<int> groups_at(std::size_t node);
     std::size_t another_primary(std::size_t than);
@@ -72,6 +82,7 @@ private:
 
     random_numbers dice_;
     redis_cluster cluster_;
+    contest_plan plan_;
     std::optional<black_hole> gone_;
     contest contest_;
     std::vector<std::int64_t> before_, whole_, half_, again_;

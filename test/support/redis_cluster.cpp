@@ -228,9 +228,32 @@ std::size_t redis_cluster::wait_for_failover(
     return now;
 }
 
+// The others vote for a shard once in two node timeouts, and a request that they refuse is given up
+// after five seconds.
+void redis_cluster::replace(std::size_t primary)
+{
+    auto const all = running();
+    auto const replica = std::ranges::find_if(all, [&](std::size_t i) {
+        return view_of(i).myself().primary_id == id(primary);
+    });
+    if (replica == all.end())
+        throw std::runtime_error{"redis_cluster: the primary has no replica"};
+    for (int i = 0; i != 5; ++i) {
+        demand(*replica, {"CLUSTER", "FAILOVER"});
+        if (holds_within(milliseconds{6'000}, [&] {
+                return !view_of(*replica).myself().is_replica;
+            }))
+            return;
+    }
+    throw std::runtime_error{"redis_cluster: the replica does not take over"};
+}
+
 void redis_cluster::revive(std::size_t i, milliseconds limit)
 {
-    node(i).is_paused() ? node(i).resume() : node(i).start();
+    if (node(i).is_paused())
+        node(i).resume();
+    else if (!node(i).is_running())
+        node(i).start();
     wait_until("the node to be back in the cluster", limit, [&] { return is_settled(i); });
 }
 

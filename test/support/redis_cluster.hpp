@@ -112,12 +112,16 @@ public:
     /// Kills a node at once, with all that it remembers but its place in the cluster.
     void kill(std::size_t i) { node(i).kill(); }
 
+    /// Lets a replica of this primary take its place, by CLUSTER FAILOVER, as often as necessary.
+    void replace(std::size_t primary);
+
     /// Waits until another node owns the slot, says so itself, and all running nodes agree. Returns
     /// it.
     std::size_t wait_for_failover(unsigned slot, std::size_t previous, milliseconds limit);
 
-    /// Starts it again, or lets it go on, and waits until it has its place: that of a replica that
-    /// is in step, or, if nobody took over from it, that of the primary that it was.
+    /// Starts it again, or lets it go on, if it does not run, and waits until it has its place:
+    /// that of a replica that is in step, or, if nobody took over from it, that of the primary that
+    /// it was.
     void revive(std::size_t i, milliseconds limit = milliseconds{15'000});
 
 private:
