@@ -1,12 +1,14 @@
 #pragma once
 
 #include "decide/copies.hpp"
+#include "decide/slot_map.hpp"
 #include <colock/config.hpp>
 
 #include <algorithm>
 #include <deque>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace colock::decide {
 
@@ -28,6 +30,32 @@ public:
     {
         unsigned& most = of(primary);
         most = std::max(most, seen);
+    }
+
+    /// A cluster's new map, and the one until now. A replica that becomes the primary has as many
+    /// as the one before it, of which one may be that one. It is asked by its address before a map
+    /// says so, or counts that one. A map leaves out those that are away.
+    void note(std::vector<slot_range> const& ranges, slot_map const& until_now)
+    {
+        auto const is_gone = [&](address const& node) {
+            return std::ranges::find(ranges, node, &slot_range::primary) == ranges.end();
+        };
+        auto const is_new = [&](address const& node) {
+            auto const& nodes = until_now.nodes();
+            auto const at = std::ranges::find(nodes, node) - nodes.begin();
+            return !until_now.serves(static_cast<unsigned>(at));
+        };
+        for (auto const& range : ranges) {
+            note(range.primary, static_cast<unsigned>(range.replicas.size()));
+            for (auto const& each : range.replicas)
+                note(each, of(range.primary));
+            auto const last = until_now.owner_of(range.first);
+            if (last == slot_map::nobody)
+                continue;
+            auto const& before = until_now.nodes()[last];
+            if (is_gone(before) && is_new(range.primary))  // else its slots have only moved
+                note(range.primary, of(before));
+        }
     }
 
 private:

@@ -356,7 +356,7 @@ void cluster::on_map(std::vector<decide::slot_range> const& ranges, bool has_sha
         how_ = context_.settings.publish != publishing::automatic ? context_.settings.publish
             : has_sharded                                         ? publishing::sharded
                                                                   : publishing::plain;
-    note_replicas(ranges);
+    context_.known->replicas.note(ranges, map_);
     auto const alive = alive_;
     auto changed = map_.assign(ranges);
     keep_hints(changed);
@@ -368,28 +368,6 @@ void cluster::on_map(std::vector<decide::slot_range> const& ranges, bool has_sha
         tell_of_moved();
     if (*alive)
         retire_idle();
-}
-
-// A replica that becomes the primary has as many as the one before it, of which one may be that
-// one. It is asked by its address before a map says so, or counts that one. The map leaves out
-// those that are away.
-void cluster::note_replicas(std::vector<decide::slot_range> const& ranges)
-{
-    auto& known = context_.known->replicas;
-    auto const serves = [&](address const& node) {
-        return std::ranges::find(ranges, node, &decide::slot_range::primary) != ranges.end();
-    };
-    for (auto const& range : ranges) {
-        known.note(range.primary, static_cast<unsigned>(range.replicas.size()));
-        for (auto const& each : range.replicas)
-            known.note(each, known.of(range.primary));
-        auto const last = map_.owner_of(range.first);
-        if (last == decide::slot_map::nobody || map_.nodes()[last] == range.primary)
-            continue;
-        auto const& before = map_.nodes()[last];
-        if (!serves(before))
-            known.note(range.primary, known.of(before));
-    }
 }
 
 void cluster::on_refresh_refused(failure why)

@@ -72,7 +72,6 @@ private:
     };
 
     address target_of(decide::redirection const&, address const& from) const;
-    void note_replicas(std::vector<decide::slot_range> const&);
     void note_hint(unsigned slot, address const&);
     void keep_hints(decide::slot_set& changed);
     void on_moved(step&, unsigned slot, address const&);

@@ -14,6 +14,8 @@ namespace colock::test {
 using decide::copies;
 using decide::copies_told;
 using decide::known_replicas;
+using decide::slot_map;
+using decide::slot_range;
 
 namespace {
 
@@ -114,6 +116,25 @@ BOOST_AUTO_TEST_CASE(the_most_that_was_seen_of_a_primary_counts)
     BOOST_TEST(known.of(first) == 2U);
     BOOST_TEST(known.of(second) == 1U);
     BOOST_TEST(&held == &known.of(first));
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_that_takes_over_has_as_many)
+{
+    known_replicas known;
+    slot_map map;
+    auto const assign = [&](std::vector<slot_range> const& ranges) {
+        known.note(ranges, map);
+        map.assign(ranges);
+    };
+    address const a{"a", 1}, b{"b", 2}, c{"c", 3}, d{"d", 4}, e{"e", 5};
+    assign({{0, 99, a, {b, c}}, {100, 16'383, d, {}}});
+    BOOST_TEST(known.of(a) == 2U);
+    BOOST_TEST(known.of(b) == 2U);  // before a map says that it serves
+    BOOST_TEST(known.of(d) == 0U);
+    assign({{0, 99, e, {}}, {100, 16'383, d, {}}});  // of which no map has told
+    BOOST_TEST(known.of(e) == 2U);
+    assign({{0, 16'383, d, {}}});  // the slots of a node that goes: no new replicas for this one
+    BOOST_TEST(known.of(d) == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(what_can_never_be_had_is_told_with_both_numbers_and_a_remedy)
