@@ -13,8 +13,8 @@ import subprocess
 import sys
 
 WHOLE = ("asio", "config")
-# Headers of colock that want a library of somebody else's.
-OPTIONAL = ("spdlog.hpp", "prometheus.hpp")
+# Headers of colock, and folders of them, that want a library of somebody else's.
+OPTIONAL = {"spdlog.hpp", "prometheus.hpp", "otel.hpp", "otel"}
 # Beyond colock's needs: compiled libraries stand behind them, or other systems.
 LEFT_OUT = ("spawn.hpp", "windows", "unyield.hpp", "yield.hpp")
 
@@ -29,7 +29,7 @@ def includes(boost: pathlib.Path, colock: pathlib.Path) -> list[str]:
     own = [
         str(path.relative_to(colock))
         for path in sorted(colock.rglob("*.hpp"))
-        if path.name not in OPTIONAL
+        if not OPTIONAL & set(path.relative_to(colock).parts)
     ]
     return [*asio, "boost/asio.hpp", *own]
 
