@@ -5,6 +5,7 @@
 #include "decide/wait_plan.hpp"
 #include "locks/group_acquire.hpp"
 #include "locks/group_hold.hpp"
+#include "locks/quorum_steps.hpp"
 #include <colock/printable.hpp>
 
 #include <algorithm>
@@ -246,6 +247,9 @@ strand_task group_acquire::acquire_free()
 // not if the caller wants an answer now.
 strand_task group_acquire::give_up(failure why, std::shared_ptr<operation> life)
 {
+    if (why == error::no_quorum)
+        if (auto const votes = say_who_waits_to_vote(); !votes.empty())
+            why = {why, votes};
     if (ended_ || inside_->is_stopped()) {
         parts_.give_back_all();
     } else {
@@ -346,7 +350,7 @@ milliseconds group_acquire::pause_before_next()
 {
     auto pause = shortest_round_pause +
         std::chrono::ceil<milliseconds>(more_round_pause * inside_->jitter());
-    if (auto const vote = parts_.next_vote(); vote != never) {
+    if (auto const vote = parts_.next_vote().at; vote != never) {
         say_who_waits_to_vote();
         auto const left = std::chrono::ceil<milliseconds>(vote - clock::now());
         pause = std::clamp(left, pause, longest_round_pause);
@@ -362,16 +366,20 @@ milliseconds group_acquire::within_deadline(milliseconds pause) const noexcept
     return std::clamp(left, milliseconds{0}, pause);
 }
 
-void group_acquire::say_who_waits_to_vote()
+std::string group_acquire::say_who_waits_to_vote()
 {
-    inside_->log(log_level::info, {.about = "votes", .cause = of_.name}, [this] {
-        auto const left =
-            std::chrono::ceil<std::chrono::seconds>(parts_.next_vote() - clock::now());
-        return "lock '" + printable(of_.name) +
-            "' waits: a server that has started a short time ago votes in " +
-            std::to_string(left.count()) +
-            " s at the earliest. Remedy: if it loses nothing in a restart, config::vote_after = 0";
+    auto const next = parts_.next_vote();
+    if (next.at == never)
+        return {};
+    auto const left = std::chrono::ceil<std::chrono::seconds>(next.at - clock::now());
+    auto why = place_of(of_.parts[next.part]) + " has started a short time ago and votes in " +
+        std::to_string(left.count()) +
+        " s. Remedy: wait until servers that have restarted may vote; or, if it loses nothing in a "
+        "restart, config::vote_after = 0";
+    inside_->log(log_level::warning, {.about = "votes", .cause = of_.name}, [&] {
+        return "lock '" + printable(of_.name) + "': " + why;
     });
+    return why;
 }
 
 // ---- The end -----------------------------------------------------------------------------------

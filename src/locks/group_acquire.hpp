@@ -16,6 +16,7 @@
 #include <optional>
 #include <ranges>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -92,8 +93,14 @@ private:
         /// How long a server's clock is behind the token, at least; 0 if none is.
         milliseconds behind() const noexcept { return behind_; }
 
-        /// When the next of the servers votes that does not yet; never if all do.
-        time_point next_vote() const noexcept;
+        /// A server that does not vote yet, because it has started a short time ago.
+        struct later_vote {
+            time_point at = never;
+            std::size_t part = 0;
+        };
+
+        /// The one that votes next; at never if all do.
+        later_vote next_vote() const noexcept;
 
         /// Releases what it has got. False if there is nothing, or nothing to wait for.
         bool release_all(time_point until);
@@ -257,7 +264,8 @@ private:
     milliseconds before_asking_again() const;
     milliseconds within_deadline(milliseconds) const noexcept;
     milliseconds pause_before_next();
-    void say_who_waits_to_vote();
+    /// Which server votes next, and when; empty if all do. It is also logged.
+    std::string say_who_waits_to_vote();
     std::vector<std::size_t> in_order() const;
 
     void grant();

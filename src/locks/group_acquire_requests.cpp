@@ -240,16 +240,14 @@ void group_acquire::requests::on_raised(std::size_t i, decide::raise_answer cons
     else if (!answer.is_there())
         r.ec = error::lost;
     r.known.reached = std::max(r.known.reached, answer.reached);
-    r.known.votes_from = decide::votes_from(answer, votes_after(of_.parts[i], lease_of(i)));
+    r.known.votes_from = decide::votes_from(answer, votes_after(of_, i, lease_of(i)));
     if (!r.ec && *r.known.votes_from > clock::now())
         r.ec = error::no_quorum;
 }
 
 void group_acquire::requests::say_behind(std::size_t i, milliseconds by) const
 {
-    auto const& settings = of_.parts[i].where->settings();
-    auto const at =
-        settings.addresses.empty() ? std::string{} : describe(settings.addresses.front());
+    auto const at = place_of(of_.parts[i]);
     core_.log(log_level::warning, {.about = "clock of a part", .cause = at}, [&] {
         return "lock '" + printable(of_.name) + "': the clock of " + at + " is " +
             std::to_string(by.count()) +
@@ -258,12 +256,13 @@ void group_acquire::requests::say_behind(std::size_t i, milliseconds by) const
     });
 }
 
-time_point group_acquire::requests::next_vote() const noexcept
+auto group_acquire::requests::next_vote() const noexcept -> later_vote
 {
-    auto next = never;
-    for (auto const& r : all())
-        if (r.ec == error::no_quorum && r.known.votes_from > clock::now())
-            next = std::min(next, *r.known.votes_from);
+    later_vote next;
+    for (std::size_t i = 0; i != of_.parts.size(); ++i)
+        if (auto const& r = requests_[i]; r.ec == error::no_quorum && r.known.votes_from)
+            if (auto const at = *r.known.votes_from; at > clock::now() && at < next.at)
+                next = {at, i};
     return next;
 }
 

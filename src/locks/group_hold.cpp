@@ -464,8 +464,7 @@ milliseconds healer::judge(raised const& got)
         return usual_pause();
     }
     auto const now = clock::now();
-    auto const votes =
-        decide::votes_from(got.answer, votes_after(of_.of_.parts[i_], of_.lease_of(i_)));
+    auto const votes = decide::votes_from(got.answer, votes_after(of_.of_, i_, of_.lease_of(i_)));
     if (votes > now)
         return std::min(usual_pause(), std::chrono::ceil<milliseconds>(votes - now));
     of_.count(i_);

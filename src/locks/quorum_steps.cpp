@@ -4,6 +4,7 @@
 #include "holds/ownership.hpp"
 #include "locks/lock_table.hpp"
 #include "locks/quorum_steps.hpp"
+#include "redis/link_settings.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -90,10 +91,21 @@ bool follows_clock(detail::lock_group::part const& part) noexcept
     return part.where->settings().fencing && !how.has_redisson_tokens && !how.has_leases;
 }
 
-milliseconds votes_after(detail::lock_group::part const& part, milliseconds lease) noexcept
+milliseconds votes_after(
+    detail::lock_group const& of, std::size_t part, milliseconds lease
+) noexcept
 {
-    auto const& settings = part.where->settings();
-    return settings.vote_after.value_or(std::max(lease, settings.lease));
+    if (auto const set = of.parts[part].where->settings().vote_after)
+        return *set;
+    for (auto const& each : of.parts)
+        lease = std::max(lease, each.where->settings().lease);
+    return lease;
+}
+
+std::string place_of(detail::lock_group::part const& part)
+{
+    auto const& all = part.where->settings().addresses;
+    return all.empty() ? std::string{} : describe(all.front());
 }
 
 }  // namespace colock

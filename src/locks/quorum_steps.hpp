@@ -8,7 +8,9 @@
 
 #include <boost/asio/any_completion_handler.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace colock {
 
@@ -29,9 +31,12 @@ void set_token(detail::lock_group::part const&, hold const& got, std::uint64_t t
 /// raised.
 bool follows_clock(detail::lock_group::part const&) noexcept;
 
-/// How long the part's server has no vote after its start, for a lock of this lease.
+/// How long the server of this part has no vote after its start, for a lock of this lease.
 decide::milliseconds votes_after(
-    detail::lock_group::part const&, decide::milliseconds lease
+    detail::lock_group const&, std::size_t part, decide::milliseconds lease
 ) noexcept;
+
+/// The address of a part's server, as it is configured.
+std::string place_of(detail::lock_group::part const&);
 
 }  // namespace colock

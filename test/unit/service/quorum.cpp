@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 // A red lock's token, its parts that are healed, and servers that have just started.
+#include "core/with_words.hpp"
 #include "unit/service/group.hpp"
 
 #include <chrono>
@@ -316,6 +317,35 @@ BOOST_AUTO_TEST_CASE(servers_that_have_all_just_started_are_no_quorum)
         BOOST_TEST(!server_of(i).is_locked("it"));
     time.advance(5s);
     BOOST_TEST(take_once(most()).gave_something());
+}
+
+BOOST_AUTO_TEST_CASE(a_single_try_says_which_server_votes_next_and_when)
+{
+    for (std::size_t i = 0; i != 3; ++i)
+        restart(i);
+    std::string said;
+    most().try_acquire(with_words(
+        detail::client_access::inside(client)->strand(),
+        [&](detail::failure const& why, if_acquired<group_hold>) { said = why.text(); }
+    ));
+    time.settle();
+    BOOST_TEST(said.find("votes in 5 s") != said.npos, said);
+    BOOST_TEST(said.find("vote_after") != said.npos, said);
+}
+
+// Another part's client may be one of a program whose locks have that lease.
+BOOST_AUTO_TEST_CASE(a_server_votes_when_the_longest_lease_of_all_its_clients_is_over)
+{
+    elsewhere patient{*this, with_lease(10s)};
+    patient.redis.way_to_draw = clock_tokens;
+    red_lock const longest{mutex("it"), second.mutex("it"), patient.mutex("it")};
+    restart(0);
+    second.redis.occupy("it", 60s);
+    auto waiting = take(longest);
+    time.advance(6s);
+    BOOST_TEST(!waiting.is_done());
+    time.advance(8s);
+    BOOST_TEST(waiting.succeeded());
 }
 
 BOOST_AUTO_TEST_CASE(it_takes_part_without_a_vote)
