@@ -18,6 +18,11 @@ namespace {
 /// Batches that are kept to be used again.
 constexpr std::size_t most_spare = 4;
 
+/// Writes without an answer. Steps that come meanwhile go together in the next one, because a
+/// server takes from a connection with TLS two writes at a time: single answers would lead to
+/// single steps.
+constexpr std::size_t most_in_flight = 6;
+
 /// A step that is refused for the moment is sent again before that, so an older refusal is over.
 constexpr milliseconds refusal_life = 2 * decide::longest_repeat_pause;
 
@@ -98,7 +103,7 @@ void command_link::flush()
             tell_answered_();  // the waiting steps were withdrawn
         return;
     }
-    if (!is_ready_ || !loop_->can_send())
+    if (!is_ready_ || !loop_->can_send() || in_flight_.size() == most_in_flight)
         return;
     auto const now = clock::now();
     if (!wanted_.is_none() && !knows_copies(now))
@@ -134,6 +139,8 @@ void command_link::on_batch_over(call_batch& over)
         return;
     under_way_ -= over.size();
     takes_turns_ = over.size() == 1 && in_flight_.size() == 1;
+    if (in_flight_.size() == most_in_flight && !waiting_.empty())
+        schedule_flush();
     if (spare_.size() < most_spare)
         spare_.push_back(std::move(*at));
     in_flight_.erase(at);

@@ -380,6 +380,38 @@ BOOST_AUTO_TEST_CASE(one_key_that_is_refused_fails_no_other)
     BOOST_TEST((bad.ec() == error::server_refused));
 }
 
+BOOST_AUTO_TEST_CASE(what_comes_while_six_writes_have_no_answer_goes_together_with_the_next)
+{
+    connect();
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    // The server's thread outlives this function.
+    auto const unanswered = std::make_shared<std::vector<command>>();
+    server.say([unanswered](command const& c) -> answer {
+        if (unanswered->empty() && !is_acquire(c))
+            return std::nullopt;
+        unanswered->push_back(c);  // a server answers in order: nothing behind it, either
+        return "";
+    });
+    auto const before = acquires();
+    std::vector<pending_hold> all;
+    for (std::size_t i = 0; i != 9; ++i) {
+        all.push_back(acquire("k" + std::to_string(i)));
+        auto const written = std::min<std::size_t>(i + 1, 6);
+        BOOST_TEST_REQUIRE(comes([&] { return acquires() == before + written; }));
+    }
+    BOOST_TEST(stays([&] { return acquires() == before + 6; }));
+    server.run([&] {
+        auto const& first = unanswered->front();
+        auto const granted = wire::list({wire::number(1)});
+        server.send(first.connection, scripted_server::numbered(first, granted));
+    });
+    BOOST_TEST(has(all.front()));
+    BOOST_TEST(comes([&] { return acquires() == before + 7; }));
+    auto const heard = server.heard();
+    auto const last = std::find_if(heard.rbegin(), heard.rend(), &is_acquire);
+    BOOST_TEST(last->said.at(2) == "6");  // keys: three locks and their counters
+}
+
 BOOST_AUTO_TEST_CASE(what_may_still_run_is_ended_with_its_connection)
 {
     connect();
