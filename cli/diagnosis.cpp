@@ -287,6 +287,26 @@ finding judge_part(part const& own, std::vector<part> const& before)
         "if it is a copy of another part, one fault takes both. ACL SETUSER ... +info"};
 }
 
+finding judge_votes(fields const& info, reply const& fsync)
+{
+    bool const has_aof = info.number("aof_enabled") != 0;
+    auto const how = config_value(fsync);
+    if (has_aof && how == "always")
+        return {level::good, "votes", "loses no lock in a restart: vote_after may be 0", {}};
+    if (!info.has("aof_enabled") || (has_aof && how.empty()))
+        return {
+            level::note,
+            "votes",
+            "not known whether it loses locks in a restart",
+            "vote_after must not be 0 then. ACL SETUSER ... +info +config|get"};
+    return {
+        level::note,
+        "votes",
+        "may lose locks in a restart",
+        "so vote_after must not be 0: unset, it is the longest lease that a red lock knows. With "
+        "appendonly yes and appendfsync always it may be 0"};
+}
+
 finding judge_delays(std::vector<std::chrono::microseconds> pings, fields const& info)
 {
     using namespace std::chrono_literals;

@@ -61,6 +61,10 @@ struct part {
 /// own.
 finding judge_part(part const& own, std::vector<part> const& before);
 
+/// Of a server of a red lock: whether it may vote at once after a restart
+/// (`config::vote_after` 0).
+finding judge_votes(fields const& info, reply const& fsync);
+
 /// By what the client is refused; `can_ask` is false before 7.0, where it isn't known ahead.
 std::vector<finding> judge_permissions(
     std::vector<std::string> const& refusals, reply const& client_kill, bool can_ask

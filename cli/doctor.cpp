@@ -143,6 +143,7 @@ asio::awaitable<void> examination::examine(primary const& server)
         if (!parts_.empty())
             print(server.place, judge_part(own, parts_));
         parts_.push_back(std::move(own));
+        print(server.place, judge_votes(info, fsync));
     }
     co_await judge_failovers(server);
 }
