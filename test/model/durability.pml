@@ -5,11 +5,10 @@
  * has the configurations, each a set of the switches below, and the mutants, each a switch MUTANT_x
  * that takes one rule out of the protocol.
  *
- * What is built has the rules of an acquire (acquire_options::sync_replicas): in
- * src/redis/replica_waits.hpp a WAIT on the lane says what replicas have, and a grant that they
- * lack in time is given back. Owed releases, strict renewals and the marker are the design of
- * durable locks, and are not built: neither a release nor a renewal waits for replicas. Re-entry,
- * adopt, permits and counters are left out, and so are servers that lose their data.
+ * The rules are those of config::durability: in src/redis/replica_waits.hpp a WAIT on the lane says
+ * what replicas have, a grant that they lack in time is given back, a release that they lack stays
+ * owed, and a renewal that they lack proves nothing. Re-entry, adopt, permits and counters are left
+ * out, and so are servers that lose their data.
  *
  * Time is abstract. The leases of an ownership are numbered in the order in which they end, and a
  * key has the number of its lease. A client may cease to believe in its hold at any moment, and a

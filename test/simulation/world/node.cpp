@@ -200,6 +200,8 @@ void node::note(
 reply node::wait(std::int64_t wanted, std::int64_t patience, moment& held_back) const
 {
     auto const limit = moment{std::chrono::milliseconds{patience}};
+    if (wait_lies)
+        return reply::of(static_cast<std::int64_t>(replicas));
     auto const there = static_cast<std::int64_t>(replicas - std::min(lagging, replicas));
     bool const in_time = replication <= limit;
     held_back = in_time && there >= wanted ? replication : limit;

@@ -95,6 +95,7 @@ public:
     unsigned replicas = 2;                   ///< that are there
     unsigned lagging = 0;                    ///< of them, those that get nothing just now
     moment replication = usual_replication;  ///< until the others acknowledge
+    bool wait_lies = false;                  ///< all have acknowledged, whether they have or not
     /// How often it has lost something since its beginning.
     struct loss_counts {
         std::uint64_t any = 0;  ///< data, or time: its clock jumped

@@ -31,6 +31,8 @@ void for_each_field(kept_recipe& of, Visit const& visit)
     visit("poll_cap", settings.poll_cap);
     visit("sync_timeout", settings.sync_timeout);
     visit("vote_after", settings.vote_after);
+    visit("durability", settings.durability);
+    visit("replicas", settings.replicas);
     visit("topology", settings.topology);
     visit("publish", settings.publish);
     visit("length", length);
@@ -104,6 +106,7 @@ std::string text_of(Named field)
 
 std::string text_of(topology field) { return std::to_string(static_cast<int>(field)); }
 std::string text_of(publishing field) { return std::to_string(static_cast<int>(field)); }
+std::string text_of(durability field) { return std::to_string(static_cast<int>(field)); }
 
 template <class Named, class Count>
 std::string text_of(std::pair<Named, Count> const& field)

@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 21> fault_names{
     "forget scripts", "server down", "lag",      "late replicas",  "fail over",    "restart empty",
     "clock jump",     "force",       "move slot"};
 
-constexpr std::array<std::string_view, 14> mutant_names{
+constexpr std::array<std::string_view, 17> mutant_names{
     "none",
     "release_ignores_owner",
     "renewal_revives",
@@ -43,7 +43,10 @@ constexpr std::array<std::string_view, 14> mutant_names{
     "permits_never_end",
     "latch_opens_early",
     "claim_stays",
-    "force_is_silent"};
+    "force_is_silent",
+    "wait_lies",
+    "raise_is_ignored",
+    "all_vote"};
 
 template <class Named, std::size_t Count>
 Named named(std::array<std::string_view, Count> const& names, std::string_view name)
@@ -198,13 +201,13 @@ scenario failover()
     return s;
 }
 
-/// The same, and each lock waits for both replicas: no overlap is excused.
+/// The same, and each step of a lock waits for both replicas: no overlap is excused.
 scenario synced()
 {
     auto s = failover();
     s.name = "synced";
-    s.sync_replicas = 2;
-    s.own_leases = s.extensions = 0;
+    s.settings.durability = durability::all;
+    s.settings.replicas = 2;
     return s;
 }
 

@@ -60,7 +60,10 @@ enum class mutant {
     permits_never_end,      ///< the semaphore's script gives one more than there are
     latch_opens_early,      ///< a latch goes with its first count
     claim_stays,            ///< whoever adopts a lock leaves its claim good
-    force_is_silent         ///< the holder of a forced lock is not told
+    force_is_silent,        ///< the holder of a forced lock is not told
+    wait_lies,              ///< WAIT says that all replicas have what none has
+    raise_is_ignored,       ///< a server answers a raised token, and keeps its counter
+    all_vote                ///< a server that has restarted empty says that it has been up for long
 };
 std::string_view name_of(mutant) noexcept;
 

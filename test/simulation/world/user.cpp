@@ -338,6 +338,11 @@ std::string user::field_of(hold const& h) const
     return one ? inside.inside->field(one->number(), one->how().field_end) : std::string{};
 }
 
+bool user::has_profile() const noexcept
+{
+    return home_.around().plan().settings.durability == durability::all;
+}
+
 judge::stay user::told_by(hold const& h, int synced) const
 {
     judge::stay s{
@@ -349,7 +354,8 @@ judge::stay user::told_by(hold const& h, int synced) const
         field_of(h),
         of_->what != kind::read_write || now_.writes};
     s.owner = now_.as_owner ? static_cast<std::uint64_t>(number_) + 1 : 0;
-    s.synced = synced;
+    s.synced = has_profile() ? static_cast<int>(home_.around().plan().settings.replicas.value_or(2))
+                             : synced;
     s.before = mishaps_;
     s.asked = asked_;
     return s;
@@ -384,7 +390,7 @@ void user::re_enter(section::re_entry const& how)
          asked = re_entry_asked{
              how, around.truth().mishaps_of(*of_), around.time().now()}](error_code ec, hold got) {
             // It may come in the next section.
-            if (ec != error::not_replicated || asked.how.on.synced == 0)
+            if (ec != error::not_replicated || (asked.how.on.synced == 0 && !self->has_profile()))
                 self->check_error(ec, when, *what);
             if (self->operation_ == of && got)
                 self->enter_again(std::move(got), asked);

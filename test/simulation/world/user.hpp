@@ -113,6 +113,8 @@ private:
     void run_coroutine();
     boost::asio::awaitable<void> work(hold& held);
     std::string field_of(hold const& held) const;
+    /// Each step waits for all replicas, unless a call says another number.
+    bool has_profile() const noexcept;
     judge::stay told_by(hold const& held, int synced) const;
 
     void on_answer(error_code ec, hold got, std::string permit = {});

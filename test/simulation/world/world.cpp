@@ -83,6 +83,7 @@ void world::make_node(std::size_t deployment)
     deployments_[deployment].push_back(&made);
     if (plan_.broken != mutant::none)
         made.instead = [this](scripts::script const& what) { return broken_text(what); };
+    made.wait_lies = plan_.broken == mutant::wait_lies;
     if (plan_.shards > 1 && deployment == 0)
         made.redirect = [this, number](unsigned slot) -> std::string {
             int const owner = owner_of(slot).number();
@@ -397,6 +398,9 @@ std::string_view world::broken_text(scripts::script const& what)
         return by(
             what.name.starts_with("force") ? what.name : "force", "== '9' then", "== '0' then"
         );
+    case mutant::raise_is_ignored:
+        return by("raise", "redis.call('set', counter, string.format('%.0f', token))", "");
+    case mutant::all_vote: return by("raise", "tonumber(up or -1)", "1000000");
     default: return {};
     }
 }

@@ -165,6 +165,16 @@ BOOST_AUTO_TEST_CASE(a_force_that_nobody_hears_of_is_found)
     check_found(mutant::force_is_silent, "forced_shards");
 }
 
+BOOST_AUTO_TEST_CASE(replicas_that_do_not_have_what_they_say_are_found)
+{
+    check_found(mutant::wait_lies, "synced", 100);
+}
+BOOST_AUTO_TEST_CASE(a_token_that_is_not_raised_is_found)
+{
+    check_found(mutant::raise_is_ignored, "quorum", 100);
+}
+BOOST_AUTO_TEST_CASE(a_vote_too_early_is_found) { check_found(mutant::all_vote, "quorum", 100); }
+
 BOOST_AUTO_TEST_CASE(a_failure_is_made_small)
 {
     auto plan = scenario_named("contended");
