@@ -92,8 +92,9 @@ void client_ping(core_ptr, handler<pinged>);
 ///   - `error::bad_reply` — the answer is none that the script gives: the address is not that of a
 ///     Redis or Valkey server, or something between changes its answers.
 ///   - `error::not_replicated`, `error::unsupported` — only if the options or the config ask
-///     for copies (`durability`): too few have the step in time, and it is undone; or they can
-///     never be had. `acquire` and `try_acquire_for` try again after the first of them.
+///     for copies (`durability`): too few have the step in time, and it is undone, but for what
+///     `try_set_permits`, `try_set_count` or `drain` did; or they can never be had. `acquire` and
+///     `try_acquire_for` try again after the first of them.
 /// \par Executor
 ///   A handler runs on its associated executor, or on the client's if it has none; never inline,
 ///   and never on the client's strand.
@@ -255,7 +256,7 @@ public:
     ///   - `error::claim_gone` — somebody has adopted the claim before, or its lease has ended.
     ///     Acquire the lock as usual.
     ///   - `error::invalid_argument` — the claim has no valid kind, name or field, or the options
-    ///     ask for replicas or break a rule of `acquire`. Nothing was sent.
+    ///     break a rule of `acquire`. Nothing was sent.
     ///   - `error::wrong_type` — the key does not hold a lock.
     ///   - `error::server_refused` — the server refuses the script; the claim is still good.
     ///   - `error::closed`; `error::unavailable` after `config::timeout`. The claim may be used up,

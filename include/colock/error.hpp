@@ -40,11 +40,12 @@ enum class error {
     /// too short, a negative wait. Nothing was sent.
     invalid_argument,
 
-    /// Too few copies had the step in time (`config::durability`). It was undone.
+    /// Too few copies had the step in time (`config::durability`). It was undone, but for what
+    /// `try_set_permits`, `try_set_count` or `drain` did: that stays at the primary.
     not_replicated,
 
-    /// A majority of the servers could not be locked: they do not answer, others have the lock
-    /// there, or they have started a short time ago and do not vote yet (`config::vote_after`).
+    /// A majority of the servers could not be locked: they do not answer, or they have
+    /// started a short time ago and do not vote yet (`config::vote_after`). The text says when.
     no_quorum,
 
     /// The server refused a subscription. Waiters go on without it: they ask again when the
@@ -84,7 +85,7 @@ enum class error {
     /// The URL's port is not a number from 1 to 65535.
     invalid_url_port,
 
-    /// The URL's database is not a number from 0 to 2147483647, or not 0 in a cluster.
+    /// The URL's database is not a number from 0 to 2147483647.
     invalid_url_database,
 
     /// A `unix://` URL names no absolute path.

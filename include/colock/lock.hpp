@@ -335,7 +335,8 @@ private:
 ///
 /// In Redis it is a hash `name` with one field, `<client uuid>:<number>`, whose value is the depth
 /// of re-entry, and a TTL that is the lease (Redisson's layout). A release publishes `0` on
-/// `redisson_lock__channel:{name}`, and tells the first client in the list `colock_wait:{name}`.
+/// `redisson_lock__channel:{name}`, and tells the first client in the list
+/// `colock_wait:{name}:turns`.
 ///
 /// \par Guarantees
 ///   With one healthy server, clocks of about the same rate, and holders that run: at most one

@@ -23,8 +23,9 @@ char const* text(error e) noexcept
     case error::wrong_type: return "the key holds a value that is no lock; choose another name";
     case error::invalid_argument: return "an argument breaks its rule; nothing was sent";
     case error::not_replicated:
-        return "too few copies have the step, so it was undone; look at the replicas, or ask for "
-               "less durability";
+        return "too few copies have the step, so a lock or a permit was undone; look at the "
+               "replicas, or "
+               "ask for less durability";
     case error::no_quorum:
         return "a majority of the servers could not be locked; the log says which do not answer or "
                "do not vote yet";
