@@ -41,7 +41,7 @@ json::object run_connections(plan const& asked)
             added.run(asio::detached);
             co_await take_and_release(&added, asked.key + ":" + std::to_string(i));
         }
-        co_await sleep_for(seconds(1.0));
+        co_await sleep_for(seconds(5.0));  // until all are idle
         double const connections = connected(server) - connected_before;
         double const now = resident_bytes();
         out["connections"] = connections;

@@ -12,7 +12,10 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 namespace colock {
 
@@ -24,7 +27,7 @@ namespace {
 constexpr milliseconds last_words{100};
 
 /// An encrypted connection is read so often before its commands have their turn.
-constexpr int most_encrypted_reads = 4;
+constexpr int most_encrypted_reads = 8;
 
 bool would_block(error_code ec) noexcept
 {
@@ -323,9 +326,9 @@ void connection::on_readable(error_code ec)
 /// Takes from the socket, without waiting. `is_more`: there may be more.
 error_code connection::receive_encrypted(bool& is_more)
 {
-    auto const from = context_->tls->room();
+    std::array<char, std::size_t{16} << 10U> from;
     error_code ec;
-    auto const bytes = socket_.read_some(asio::buffer(from.data(), from.size()), ec);
+    auto const bytes = socket_.read_some(asio::buffer(from), ec);
     is_more = bytes == from.size();
     tls_->receive({from.data(), bytes});
     if (would_block(ec))
@@ -409,16 +412,24 @@ void connection::on_write_failed(error_code why)
     set_alarm(look_, look_at_);
 }
 
-/// Makes room for the next bytes; does not leave a password in memory.
+/// Makes room for the next bytes; leaves no password in memory.
 void connection::wipe() noexcept
 {
-    constexpr std::size_t largest_kept = 64U << 10U;
     if (secret_)
         ::OPENSSL_cleanse(sending_.data(), sending_.size());
     secret_ = false;
     sending_.clear();
-    if (sending_.capacity() > largest_kept)
-        sending_ = {};
+}
+
+/// The text of a script makes the buffers large and comes once; a crowd makes them large, and goes.
+void connection::shrink()
+{
+    constexpr std::size_t largest_kept_idle = 4U << 10U;
+    pipeline_.shrink(largest_kept_idle);
+    if (sending_.empty() && sending_.capacity() > largest_kept_idle)
+        std::string{}.swap(sending_);
+    if (tls_)
+        tls_->shrink(largest_kept_idle);
 }
 
 // ---- Time ---------------------------------------------------------------------------------------
@@ -440,6 +451,8 @@ void connection::look()
         return;
     if (write_failed_)
         return close(write_failed_);
+    if (pipeline_.is_idle())
+        shrink();
     if (pipeline_.look(clock::now()) == resp::pipeline::verdict::silent)
         return close(asio::error::timed_out);
     flush();

@@ -119,6 +119,7 @@ private:
     void look();
     void finish();
     void wipe() noexcept;
+    void shrink();
     void set_alarm(decide::alarm_queue::alarm&, time_point at);
 
     link_context const* context_;

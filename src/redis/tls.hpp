@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,14 +27,6 @@ public:
 
     /// For connections. `load` must have succeeded.
     SSL_CTX* context() noexcept { return context_.get(); }
-
-    /// Room for what a connection reads, until it is decrypted. On the strand.
-    std::span<char> room()
-    {
-        constexpr std::size_t size = 32U << 10U;
-        room_.resize(size);
-        return room_;
-    }
 
     /// Prepares a connection to this server. Its certificate must have the server's name, which is
     /// also sent as SNI. The reason of a refused certificate is written to `complaint`, which must
@@ -60,7 +51,6 @@ private:
     };
     std::unique_ptr<SSL_CTX, freed> context_;
     version tried_;  ///< the last that was read, perhaps in vain
-    std::vector<char> room_;
 };
 
 /// The possible cause if a connection ended before the server's first answer because only one side

@@ -13,9 +13,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Room for more output than that is given back.
-constexpr std::size_t largest_kept = 64U << 10U;
-
 SSL* new_client(tls& with)
 {
     ::ERR_clear_error();
@@ -35,6 +32,14 @@ BIO* new_memory()
         throw std::bad_alloc{};
     BIO_set_mem_eof_return(made, -1);
     return made;
+}
+
+/// Whether it is empty and has room for more than that, which it would keep.
+bool is_spare(BIO* memory, std::size_t most)
+{
+    BUF_MEM* inside = nullptr;
+    BIO_get_mem_ptr(memory, &inside);
+    return BIO_ctrl_pending(memory) == 0 && inside && inside->max > most;
 }
 
 }  // namespace
@@ -88,10 +93,18 @@ void tls_session::take_output(std::string& into)
     if (!into.empty())
         ::BIO_read_ex(out_, into.data(), into.size(), &read);
     into.resize(read);
-    if (read <= largest_kept)
-        return;
-    out_ = new_memory();  // the old one would keep its room
-    ::SSL_set0_wbio(ssl_.get(), out_);
+}
+
+void tls_session::shrink(std::size_t most)
+{
+    if (is_spare(out_, most)) {
+        out_ = new_memory();
+        ::SSL_set0_wbio(ssl_.get(), out_);
+    }
+    if (is_spare(in_, most)) {
+        in_ = new_memory();
+        ::SSL_set0_rbio(ssl_.get(), in_);
+    }
 }
 
 // To want more is no error: the connection brings it, or ends. Memory takes all that is written.

@@ -47,6 +47,9 @@ public:
     /// Moves what is to be sent into an empty buffer.
     void take_output(std::string& into);
 
+    /// Gives the memory of input and output back, if it is empty and has room for more than `most`.
+    void shrink(std::size_t most);
+
 private:
     error_code error_of(int result) const noexcept;
 

@@ -116,6 +116,9 @@ public:
     /// The bytes of `write_alone` that have not gone out.
     std::string* waiting_alone() noexcept { return alone_ ? &alone_->bytes : nullptr; }
 
+    /// Gives the memory of large output back; see `writer::shrink`.
+    void shrink(std::size_t most) noexcept { out_.shrink(most); }
+
     // ---- In ------------------------------------------------------------------------------------
 
     std::span<char> prepare() { return parser_.prepare(); }

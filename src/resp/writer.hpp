@@ -68,6 +68,13 @@ public:
     /// Reserves memory, so that appended bytes are not copied as the buffer grows.
     void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
 
+    /// Gives the memory back, if it is empty and has room for more than `most`.
+    void shrink(std::size_t most) noexcept
+    {
+        if (bytes_.empty() && bytes_.capacity() > most)
+            std::string{}.swap(bytes_);
+    }
+
     /// The number since it was made or cleared.
     std::size_t commands() const noexcept { return commands_; }
     std::string const& bytes() const noexcept { return bytes_; }

@@ -75,6 +75,14 @@ struct encrypted_connection final : connection::listener {
     {
         server.write("$" + std::to_string(what.size()) + "\r\n" + std::string{what} + "\r\n");
     }
+    void answer_pings(std::string_view sent)
+    {
+        constexpr std::string_view ping = "PING\r\n";
+        for (auto at = sent.find(ping); at != sent.npos; at = sent.find(ping, at)) {
+            at = sent.find('\n', at + ping.size()) + 1;
+            answer(sent.substr(at, sent.find('\r', at) - at));
+        }
+    }
     void send(std::string_view bytes)
     {
         asio::write(*socket, asio::buffer(bytes));
@@ -162,6 +170,26 @@ BOOST_AUTO_TEST_CASE(the_client_changes_its_key_when_it_is_asked)
     BOOST_TEST((at.who.replies == std::vector<std::string>{"unasked"}));
     at.ask("second");
     BOOST_TEST(at.take_in().ends_with("second\r\n"));  // with the new key
+    BOOST_TEST(!at.closed);
+}
+
+// Then it gives back what a large command and a large answer needed, and nothing else.
+BOOST_AUTO_TEST_CASE(it_goes_on_after_a_silence)
+{
+    encrypted_connection at;
+    std::string const large(30'000, 'x');
+    at.ask(large);
+    BOOST_TEST(at.take_in().ends_with(large + "\r\n"));
+    at.answer(large);
+    at.send_all();
+    at.rig.advance(2'500ms);
+    at.answer_pings(at.take_in());
+    at.send_all();
+    at.ask("second");
+    BOOST_TEST(at.take_in().ends_with("second\r\n"));
+    at.answer("second");
+    at.send_all();
+    BOOST_TEST((at.who.replies == std::vector<std::string>{large, "second"}));
     BOOST_TEST(!at.closed);
 }
 

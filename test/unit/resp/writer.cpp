@@ -80,6 +80,19 @@ BOOST_AUTO_TEST_CASE(its_memory_is_used_again)
     BOOST_TEST(w.commands() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(large_memory_is_given_back_when_it_is_empty)
+{
+    resp::writer w;
+    w.push("ECHO", std::string(10'000, 'x'));
+    w.shrink(4'096);
+    BOOST_TEST(w.bytes().size() > 10'000U);
+    w.clear();
+    w.shrink(100'000);
+    BOOST_TEST(w.bytes().capacity() > 10'000U);
+    w.shrink(4'096);
+    BOOST_TEST(w.bytes().capacity() <= 4'096U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
