@@ -184,6 +184,44 @@ bool is_lost_if_preferred(char const* priority)
     return lost;
 }
 
+/// One Sentinel alone finds that the primary does not answer. If that is enough for a failover,
+/// there are two primaries until the Sentinels have told the old one.
+bool is_lost_if_so_many_agree(char const* quorum)
+{
+    sentinel_group group{usual_server()};
+    auto const old = group.current_primary();
+    std::size_t const next = (old + 1) % sentinel_group::servers;
+    std::size_t const stays = (old + 2) % sentinel_group::servers;
+    group.server(stays).ask("CONFIG", "SET", "replica-priority", "0");
+    group.server(stays).ask("ACL", "SETUSER", "default", "-slaveof", "-replicaof");
+    for (std::size_t i = 0; i != sentinel_group::sentinels; ++i) {
+        auto const set = [&](char const* what, char const* value) {
+            group.sentinel(i).ask("SENTINEL", "SET", group.name(), what, value);
+        };
+        set("quorum", quorum);
+        set("down-after-milliseconds", i == 0 ? "1000" : "60000");
+    }
+    group.server(old).pause();
+    wait_until("a Sentinel's doubt", 20s, [&] {
+        return group.flags_of_primary(0).find("s_down") != std::string::npos;
+    });
+    // Time for two elections.
+    bool const is_replaced = holds_within(10s, [&] { return group.is_primary(next); });
+    for (std::size_t i = 0; i != sentinel_group::sentinels; ++i)
+        group.sentinel(i).pause();
+    group.server(old).resume();
+    if (!is_replaced)
+        return false;
+    two_clients clients{group.server(old), durability::majority, watched_lease};
+    bool lost = false;
+    clients.run([&]() -> asio::awaitable<void> {
+        co_await clients.take();
+        BOOST_TEST(clients.is_held());
+        lost = co_await clients.is_taken_beside(group.server(next));
+    });
+    return lost;
+}
+
 /// A primary that lives is replaced, and asked for a lock meanwhile.
 bool is_lost_if_taken_meanwhile(bool is_paused)
 {
@@ -320,6 +358,12 @@ BOOST_AUTO_TEST_CASE(equal_priorities)
 {
     BOOST_TEST(!is_lost_if_preferred("100"));
     BOOST_TEST(is_lost_if_preferred("10"));
+}
+
+BOOST_AUTO_TEST_CASE(a_majority_of_sentinels_decides)
+{
+    BOOST_TEST(!is_lost_if_so_many_agree("2"));
+    BOOST_TEST(is_lost_if_so_many_agree("1"));
 }
 
 BOOST_AUTO_TEST_CASE(failovers_by_hand_pause_the_primary)

@@ -150,7 +150,6 @@ private:
     /// Those that wait yet wait for what was given back in the last moment, which the replica
     /// hasn't heard: it is nobody's, until its lease ends.
     void see_off(std::vector<contest::waiting_task> const& unserved, contest::time unheard_since);
-    bool is_primary(std::size_t);
 
     /// The primary takes writes, and so many replicas as acquires want acknowledge them.
     bool is_replicated();

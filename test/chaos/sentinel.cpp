@@ -195,22 +195,12 @@ void sentinel_ordeal::see_off(
 bool sentinel_ordeal::is_over(std::size_t old, failover& now)
 {
     for (auto const each : all_but(old))
-        if (now.promoted == 0 && is_primary(each))
+        if (now.promoted == 0 && group_.is_primary(each))
             now.promoted = contest_board::now();
     if (now.promoted == 0 || group_.agreed_primary().value_or(old) == old)
         return false;
     now.named = contest_board::now();
     return true;
-}
-
-// A server whose role changes drops its clients.
-bool sentinel_ordeal::is_primary(std::size_t i)
-{
-    try {
-        return group_.server(i).ask("ROLE").items.at(0).text == "master";
-    } catch (std::exception const&) {
-        return false;
-    }
 }
 
 bool sentinel_ordeal::is_replicated()

@@ -161,9 +161,8 @@ bool sentinel_group::is_known_replica(std::size_t i)
 /// No running sentinel doubts the primary or is about to replace it.
 bool sentinel_group::is_calm()
 {
-    for (auto const& each : sentinels_)
-        if (each->is_running() &&
-            field(each->ask("SENTINEL", "MASTER", name()), "flags") != "master")
+    for (std::size_t i = 0; i != sentinels; ++i)
+        if (sentinel(i).is_running() && flags_of_primary(i) != "master")
             return false;
     return true;
 }
@@ -185,6 +184,17 @@ config sentinel_group::by_sentinel() const
     return c;
 }
 
+std::string sentinel_group::flags_of_primary(std::size_t sentinel_number)
+{
+    return field(sentinel(sentinel_number).ask("SENTINEL", "MASTER", name()), "flags");
+}
+
+bool sentinel_group::is_primary(std::size_t i)
+{
+    auto const role = ask_gently(server(i), {"ROLE"});
+    return !role.items.empty() && role.items[0].text == "master";
+}
+
 std::optional<std::size_t> sentinel_group::agreed_primary()
 {
     std::string port;
@@ -199,8 +209,7 @@ std::optional<std::size_t> sentinel_group::agreed_primary()
     for (std::size_t i = 0; i != servers; ++i) {
         if (std::to_string(server(i).port()) != port || !server(i).is_running())
             continue;
-        auto const role = ask_gently(server(i), {"ROLE"});
-        if (!role.items.empty() && role.items[0].text == "master")
+        if (is_primary(i))
             return i;
     }
     return {};

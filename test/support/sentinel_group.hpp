@@ -54,6 +54,12 @@ public:
     redis_server& server(std::size_t i) { return *servers_.at(i); }
     redis_server& sentinel(std::size_t i) { return *sentinels_.at(i); }
 
+    /// What this sentinel thinks of the primary, as `SENTINEL MASTER` says it: "master,s_down".
+    std::string flags_of_primary(std::size_t sentinel_number);
+
+    /// Whether a data server says so itself.
+    bool is_primary(std::size_t i);
+
     /// The data server that all running sentinels name, and that says so itself.
     std::optional<std::size_t> agreed_primary();
 
