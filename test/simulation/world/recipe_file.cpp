@@ -19,7 +19,8 @@ template <class Visit>
 void for_each_field(kept_recipe& of, Visit const& visit)
 {
     // A new member does not compile before it is named here, and in a line below.
-    auto& [name, machines, tasks, servers, shards, objects, settings, length, shortest_stay, longest_stay, shortest_pause, longest_pause, writes, own_leases, renewed_leases, re_entries, own_terms, outer_first, extensions, at_least, cancellations, tries, timed_tries, drops, gifts, coroutines, long_stays, sync_replicas, permits, most_re_entries, most_extensions, hold_limits, loss_margins, older_ids, faults, between_faults, has_drift, may_kill, held_up, longest_wait, broken] = of.plan;
+    auto& [name, machines, tasks, servers, shards, objects, settings, length, shortest_stay, longest_stay, shortest_pause, longest_pause, writes, own_leases, renewed_leases, re_entries, own_terms, outer_first, extensions, at_least, cancellations, tries, timed_tries, drops, gifts, coroutines, long_stays, permits, most_re_entries, most_extensions, hold_limits, loss_margins, older_ids, faults, between_faults, has_drift, may_kill, held_up, longest_wait, broken] =
+        of.plan;
     visit("name", name);
     visit("machines", machines);
     visit("tasks", tasks);
@@ -55,7 +56,6 @@ void for_each_field(kept_recipe& of, Visit const& visit)
     visit("gifts", gifts);
     visit("coroutines", coroutines);
     visit("long_stays", long_stays);
-    visit("sync_replicas", sync_replicas);
     visit("permits", permits);
     visit("most_re_entries", most_re_entries);
     visit("most_extensions", most_extensions);

@@ -102,7 +102,6 @@ struct scenario {
     unsigned gifts = 0;       ///< the lock is given away; half of those who come then adopt it
     unsigned coroutines = 0;  ///< with_lock
     unsigned long_stays = 0;  ///< some leases long
-    int sync_replicas = 0;
     int permits = 3;
     int most_re_entries = 1;
     int most_extensions = 1;

@@ -57,7 +57,6 @@ section draw_section(scenario const& plan, dice d, std::size_t objects)
     if (extends)
         s.extensions.push_back({s.stay / 2, 100ms + below(2 * lease)});
     s.drops = d.percent(plan.drops);
-    s.on.synced = plan.sync_replicas;
     s.permits = 1 + static_cast<std::int64_t>(d.below(2));
     s.gives = d.percent(plan.gifts);
     s.adopts = d.percent(50);
