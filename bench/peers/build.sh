@@ -42,7 +42,7 @@ go_peers() {
     mkdir -p "$out/gopeers/bin"
     cp -r "$here/gopeers/." "$out/gopeers/"
     cd "$out/gopeers"
-    for peer in redsync rueidislock bsmredislock; do
+    for peer in redsync rueidislock bsmredislock stalewrites; do
         go build -o "bin/$peer" "./$peer"
     done
 }

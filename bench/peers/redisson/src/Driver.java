@@ -15,6 +15,7 @@ public class Driver {
     static int inside; // plain on purpose: the lock under test must protect them
     static String W,
         variant = "default",
+        replicas = "", // HOST:PORT,...: it waits for them, as it does by itself
         redis = "127.0.0.1:7711",
         key = "peerlock",
         xfile = "/dev/shm/peerlock.x";
@@ -59,6 +60,9 @@ public class Driver {
             case "--redis":
                 redis = a[i + 1];
                 break;
+            case "--replicas":
+                replicas = a[i + 1];
+                break;
             case "--variant":
                 variant = a[i + 1];
                 break;
@@ -102,7 +106,12 @@ public class Driver {
             256
         ).get(W);
         Config c = new Config();
-        c.useSingleServer().setAddress("redis://" + redis); // everything else default: pool 64 (min idle 24), subscription pool 50
+        if (replicas.isEmpty()) c.useSingleServer().setAddress("redis://" + redis);
+        else {
+            var servers = c.useMasterSlaveServers().setMasterAddress("redis://" + redis);
+            for (String each : replicas.split(",")) servers.addSlaveAddress("redis://" + each);
+        }
+        // everything else default: pool 64 (min idle 24), subscription pool 50
         RedissonClient r = Redisson.create(c);
         Map<String, Object> res = new LinkedHashMap<>();
         res.put("peer", "redisson");
