@@ -43,6 +43,7 @@ std::map<std::string, workload> const workloads{
 std::map<std::string, workload> const yardsticks{
     {"PING", {run_pings, "one PING after the other"}},
     {"connections", {run_connections, "200 idle connections"}},
+    {"many", {run_many, "10,000 free names: by one call, or each by its own"}},
 };
 
 workload const& find(std::string const& name)

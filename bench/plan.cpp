@@ -31,6 +31,7 @@ std::map<std::string, defaults> const of_workload{
     {"keys", {.locks = 1000}},
     {"PING", {}},
     {"connections", {.locks = 200}},
+    {"many", {.locks = 10'000}},
 };
 
 }  // namespace

@@ -42,6 +42,10 @@ boost::json::object run_mix(plan const&);
 /// keys and W12: another process holds many keys, and this one waits for each.
 boost::json::object run_keys(plan const&);
 
+/// many: the time for many free names, by one `acquire_many` or, with the variant "loop", by an
+/// acquire for each, all at once.
+boost::json::object run_many(plan const&);
+
 /// connections: the memory of many that are open and idle.
 boost::json::object run_connections(plan const&);
 

@@ -25,6 +25,7 @@ class Driver:
     variants: tuple[tuple[str, str], ...] = ()  # of a workload; where not the default
     own_processes: bool = False  # W4's are started by the driver itself
     over: str = "tcp"  # or "unix", "tls"
+    takes_url: bool = False  # else HOST:PORT
     wire_extra: float = 0  # commands by acquisition that `sends` can't tell from those of scripts
 
     def why_not(self) -> str:
@@ -57,7 +58,16 @@ def _ours(name: str, *options: str, **more) -> Driver:
         frozenset("eval evalsha subscribe unsubscribe ping".split()),
         builder="cmake --preset release && cmake --build --preset release",
         own_processes=True,
+        takes_url=True,
         **more,
+    )
+
+
+def _over_tls(plain: Driver) -> Driver:
+    """The same library over TLS."""
+    of_pairs = tuple(each for each in plain.variants if each[0] in ("W1", "W2"))
+    return dataclasses.replace(
+        plain, name=f"{plain.name}-tls", over="tls", workloads=("W1", "W2"), variants=of_pairs
     )
 
 
@@ -67,7 +77,7 @@ def _all() -> list[Driver]:
     python = str(PEERS / "redispy/venv/bin/python")
     return [
         _ours("raw", "--raw", workloads=("PING", "W1", "W2")),
-        _ours("colock", workloads=("PING", *LOOPS, "W6", "W7", "W8", "W9", "W10", "W11", "W12", "W1d", "connections")),
+        _ours("colock", workloads=("PING", *LOOPS, "W6", "W7", "W8", "W9", "W10", "W11", "W12", "W1d", "connections", "many")),
         _ours("colock-unix", workloads=("PING", "W1", "W2"), over="unix"),
         _ours("colock-tls", workloads=("PING", "W1", "W2", "connections"), over="tls"),
         # Each unlock deletes a latch key; MONITOR shows it outside of scripts.
@@ -76,7 +86,7 @@ def _all() -> list[Driver]:
             ("java", "-cp", f"{PEERS}/redisson/lib/*:{classes}", "Driver"),
             classes / "Driver.class",
             frozenset("eval evalsha ping subscribe unsubscribe script|load".split()),
-            workloads=(*LOOPS, "W6"),
+            workloads=(*LOOPS, "W6", "many"),
             start_seconds=6,
             wire_extra=1,
         ),
@@ -105,4 +115,12 @@ def _all() -> list[Driver]:
     ]
 
 
-DRIVERS = {driver.name: driver for driver in _all()}
+SPEAK_TLS = ("redisson", "rueidislock", "redsync", "redis-semaphore", "redispy_async", "redispy_sync")
+
+
+def _by_name() -> dict[str, Driver]:
+    plain = {driver.name: driver for driver in _all()}
+    return plain | {tls.name: tls for name in SPEAK_TLS for tls in [_over_tls(plain[name])]}
+
+
+DRIVERS = _by_name()

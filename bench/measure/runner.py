@@ -158,7 +158,7 @@ def run(what: Run, server: Server) -> dict:
     for left in EXCLUSIVE_FILE.parent.glob(EXCLUSIVE_FILE.name + "*"):
         left.unlink(missing_ok=True)
     driver, workload = what.driver, what.workload
-    command = [*driver.command, workload, *server.address_options(driver.over)]
+    command = [*driver.command, workload, *server.address_options(driver.over, driver.takes_url)]
     command += ["--variant", what.variant]
     if what.workers:
         command += ["--workers", str(what.workers)]

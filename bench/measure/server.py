@@ -120,12 +120,14 @@ class Server:
     def address(self) -> str:
         return f"{self.host}:{self.port}"
 
-    def address_options(self, over: str) -> list[str]:
+    def address_options(self, over: str, by_url: bool = True) -> list[str]:
         """A driver's options that lead it here, over "tcp", "unix" or "tls"."""
         if over == "unix":
             return ["--redis", f"unix://{self.unix_socket}"]
         if over == "tls":
             authority = str(self.certificates.ca_file)
+            if not by_url:
+                return ["--redis", f"{self.host}:{self.tls_port}", "--ca-file", authority]
             url = f"rediss://{self.host}:{self.tls_port}"
             return ["--redis", url, "--ca-file", authority, "--info", self.address]
         return ["--redis", self.address]

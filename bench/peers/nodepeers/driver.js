@@ -6,6 +6,7 @@ const { Mutex } = require('redis-semaphore'),
 const W = process.argv[2],
     o = {
         redis: '127.0.0.1:7711',
+        'ca-file': '',
         variant: 'default',
         key: 'peerlock',
         xfile: '/dev/shm/peerlock.x',
@@ -23,7 +24,7 @@ for (let i = 3; i + 1 < process.argv.length; i += 2) {
 o.workers = o.workers || { W1: 1, W2: 64, W3: 100, W4: 8, W5: 1000, W6: 256 }[W];
 const res = { peer: 'redis-semaphore', variant: o.variant, w: W, workers: o.workers };
 const [host, port] = o.redis.split(':'),
-    r = new Redis(+port, host);
+    r = new Redis(+port, host, o['ca-file'] ? { tls: { ca: fs.readFileSync(o['ca-file']) } } : {});
 const mk = (k) =>
     new Mutex(r, k, {
         acquireTimeout: 600000,

@@ -9,6 +9,7 @@ ap = argparse.ArgumentParser()
 ap.add_argument("W")
 for n, t, d in (
     ("redis", str, "127.0.0.1:7711"),
+    ("ca-file", str, ""),
     ("variant", str, "default"),
     ("key", str, "peerlock"),
     ("xfile", str, "/dev/shm/peerlock.x"),
@@ -39,7 +40,8 @@ def lat(a):
 async def main():
     global counter
     h, p = o.redis.split(":")
-    r = aredis.Redis(host=h, port=int(p), max_connections=5000)
+    over_tls = {"ssl": True, "ssl_ca_certs": o.ca_file} if o.ca_file else {}
+    r = aredis.Redis(host=h, port=int(p), max_connections=5000, **over_tls)
     await r.ping()
     mk = lambda k: r.lock(k, timeout=30, sleep=SLEEP)
     if W == "W5":

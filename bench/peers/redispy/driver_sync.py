@@ -7,6 +7,7 @@ ap = argparse.ArgumentParser()
 ap.add_argument("W")
 for n, t, d in (
     ("redis", str, "127.0.0.1:7711"),
+    ("ca-file", str, ""),
     ("variant", str, "default"),
     ("key", str, "peerlock"),
     ("xfile", str, "/dev/shm/peerlock.x"),
@@ -35,7 +36,8 @@ def lat(a):
 
 
 h, p = o.redis.split(":")
-r = redis.Redis(host=h, port=int(p), max_connections=5000)
+over_tls = {"ssl": True, "ssl_ca_certs": o.ca_file} if o.ca_file else {}
+r = redis.Redis(host=h, port=int(p), max_connections=5000, **over_tls)
 r.ping()
 mk = lambda k: r.lock(k, timeout=30, sleep=SLEEP)
 ws = [dict(lat=[], n=0, nall=0, errs=0, hold=0, ov=0) for _ in range(o.workers)]
