@@ -15,7 +15,7 @@ class recycled_memory {
 public:
     static constexpr std::size_t step = 16;
     static constexpr std::size_t largest = 1536;  ///< up to half a step more
-    static constexpr std::size_t most_kept = 16U << 10U;
+    static constexpr std::size_t most_kept = 1U << 20U;
 
     static void* allocate(std::size_t size);
     static void release(void* block, std::size_t size) noexcept;
