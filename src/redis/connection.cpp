@@ -29,6 +29,9 @@ constexpr milliseconds last_words{100};
 /// An encrypted connection is read so often before its commands have their turn.
 constexpr int most_encrypted_reads = 8;
 
+/// Of each buffer, while nothing is said.
+constexpr std::size_t largest_kept_idle = 4U << 10U;
+
 bool would_block(error_code ec) noexcept
 {
     return ec == asio::error::would_block || ec == asio::error::try_again;
@@ -422,14 +425,19 @@ void connection::wipe() noexcept
 }
 
 /// The text of a script makes the buffers large and comes once; a crowd makes them large, and goes.
+/// Without TLS the room of the next read stays: a read into it is under way.
 void connection::shrink()
 {
-    constexpr std::size_t largest_kept_idle = 4U << 10U;
     pipeline_.shrink(largest_kept_idle);
     if (sending_.empty() && sending_.capacity() > largest_kept_idle)
         std::string{}.swap(sending_);
     if (tls_)
         tls_->shrink(largest_kept_idle);
+}
+
+std::size_t connection::capacity() const noexcept
+{
+    return pipeline_.capacity() + sending_.capacity() + (tls_ ? tls_->capacity() : 0);
 }
 
 // ---- Time ---------------------------------------------------------------------------------------
@@ -451,9 +459,10 @@ void connection::look()
         return;
     if (write_failed_)
         return close(write_failed_);
-    if (pipeline_.is_idle())
+    auto const now = clock::now();
+    if (pipeline_.is_at_rest(now))
         shrink();
-    if (pipeline_.look(clock::now()) == resp::pipeline::verdict::silent)
+    if (pipeline_.look(now) == resp::pipeline::verdict::silent)
         return close(asio::error::timed_out);
     flush();
     if (is_open())

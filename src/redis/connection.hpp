@@ -78,6 +78,9 @@ public:
     /// The address that answered.
     std::optional<endpoint> const& peer() const noexcept { return peer_; }
 
+    /// Bytes of memory for what it writes and reads.
+    std::size_t capacity() const noexcept;
+
     /// Why the server's certificate was refused, in OpenSSL's words.
     std::string const& tls_complaint() const noexcept { return tls_complaint_; }
 

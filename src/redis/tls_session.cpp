@@ -34,12 +34,17 @@ BIO* new_memory()
     return made;
 }
 
-/// Whether it is empty and has room for more than that, which it would keep.
-bool is_spare(BIO* memory, std::size_t most)
+std::size_t room_of(BIO* memory) noexcept
 {
     BUF_MEM* inside = nullptr;
     BIO_get_mem_ptr(memory, &inside);
-    return BIO_ctrl_pending(memory) == 0 && inside && inside->max > most;
+    return inside ? inside->max : 0;
+}
+
+/// Whether it is empty and has room for more than that, which it would keep.
+bool is_spare(BIO* memory, std::size_t most) noexcept
+{
+    return BIO_ctrl_pending(memory) == 0 && room_of(memory) > most;
 }
 
 }  // namespace
@@ -106,6 +111,8 @@ void tls_session::shrink(std::size_t most)
         ::SSL_set0_rbio(ssl_.get(), in_);
     }
 }
+
+std::size_t tls_session::capacity() const noexcept { return room_of(in_) + room_of(out_); }
 
 // To want more is no error: the connection brings it, or ends. Memory takes all that is written.
 error_code tls_session::error_of(int result) const noexcept

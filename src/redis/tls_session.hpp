@@ -50,6 +50,9 @@ public:
     /// Gives the memory of input and output back, if it is empty and has room for more than `most`.
     void shrink(std::size_t most);
 
+    /// Bytes of memory for input and output that it keeps.
+    std::size_t capacity() const noexcept;
+
 private:
     error_code error_of(int result) const noexcept;
 

@@ -76,16 +76,29 @@ void parser::make_room(std::size_t least)
 
 // ---- Messages ----------------------------------------------------------------------------------
 
+void parser::shrink(std::size_t most) noexcept
+{
+    if (is_whole_)
+        begin_message();
+    if (nodes_.empty())
+        keep_nodes(most / sizeof(node));
+}
+
+void parser::keep_nodes(std::size_t most) noexcept
+{
+    if (nodes_.capacity() <= most)
+        return;
+    std::vector<node>{}.swap(nodes_);
+    std::vector<span_of_text>{}.swap(texts_);
+}
+
 void parser::begin_message() noexcept
 {
     begin_ = at_;
     scanned_ = std::max(scanned_, begin_);  // places before the message are invalid once it moves
     nodes_.clear();
     texts_.clear();
-    if (nodes_.capacity() > most_kept_nodes) {
-        std::vector<node>{}.swap(nodes_);
-        std::vector<span_of_text>{}.swap(texts_);
-    }
+    keep_nodes(most_kept_nodes);
     depth_ = 0;
     is_push_ = is_whole_ = false;
 }

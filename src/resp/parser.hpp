@@ -65,6 +65,10 @@ public:
     /// True if bytes of an unfinished message are there.
     bool has_partial() const noexcept { return end_ != (is_whole_ ? at_ : begin_); }
 
+    /// Gives the memory of a large message back, but for the room of the next read, if it has more
+    /// than `most` bytes and no message has begun. Invalidates the last message.
+    void shrink(std::size_t most) noexcept;
+
     /// Bytes of memory that it keeps.
     std::size_t capacity() const noexcept
     {
@@ -94,6 +98,7 @@ private:
     void finish_value() noexcept;
     outcome fail(char const* complaint) noexcept;
     void begin_message() noexcept;
+    void keep_nodes(std::size_t most) noexcept;
     void make_room(std::size_t least);
 
     limits limits_;

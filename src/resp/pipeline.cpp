@@ -25,6 +25,15 @@ void forget_done(std::vector<Item>& all, std::size_t& first)
     first = 0;
 }
 
+template <class Item>
+void give_back_done(std::vector<Item>& all, std::size_t& first, std::size_t most)
+{
+    if (first != all.size() || all.capacity() * sizeof(Item) <= most)
+        return;
+    std::vector<Item>{}.swap(all);
+    first = 0;
+}
+
 bool is_number(node const& n, std::uint64_t number) noexcept
 {
     return n.what == node::kind::text && decide::number_of<std::uint64_t>(n.text) == number;
@@ -92,6 +101,20 @@ bool pipeline::take_output(std::string& into)
         return true;
     }
     return false;
+}
+
+void pipeline::shrink(std::size_t most) noexcept
+{
+    out_.shrink(most);
+    parser_.shrink(most);
+    give_back_done(owed_, first_owed_, most);
+    give_back_done(numbered_, first_numbered_, most);
+}
+
+std::size_t pipeline::capacity() const noexcept
+{
+    return out_.bytes().capacity() + parser_.capacity() + owed_.capacity() * sizeof(owed) +
+        numbered_.capacity() * sizeof(numbered);
 }
 
 // ---- In ----------------------------------------------------------------------------------------

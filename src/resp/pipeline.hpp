@@ -116,8 +116,12 @@ public:
     /// The bytes of `write_alone` that have not gone out.
     std::string* waiting_alone() noexcept { return alone_ ? &alone_->bytes : nullptr; }
 
-    /// Gives the memory of large output back; see `writer::shrink`.
-    void shrink(std::size_t most) noexcept { out_.shrink(most); }
+    /// Gives what a crowd of commands or a large message needed back, of each part that has more
+    /// than `most` bytes; see `parser::shrink` for what stays. Call it when it `is_idle`.
+    void shrink(std::size_t most) noexcept;
+
+    /// Bytes of memory that it keeps.
+    std::size_t capacity() const noexcept;
 
     // ---- In ------------------------------------------------------------------------------------
 
@@ -149,6 +153,9 @@ public:
     // ---- What is known -------------------------------------------------------------------------
 
     bool is_idle() const noexcept { return first_owed_ == owed_.size(); }
+
+    /// It is idle, and has been for as long as a server may be silent.
+    bool is_at_rest(time_point now) const noexcept { return is_idle() && now >= silence_ends_; }
     bool is_failed() const noexcept { return static_cast<bool>(failed_); }
     clock::duration round_trip() const noexcept { return round_trip_; }
     time_point heard() const noexcept { return heard_; }

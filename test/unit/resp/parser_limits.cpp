@@ -172,6 +172,21 @@ BOOST_AUTO_TEST_CASE(the_memory_of_many_elements_is_given_back)
     BOOST_TEST(f.parser().capacity() < 16 * KiB);
 }
 
+BOOST_AUTO_TEST_CASE(the_memory_of_fewer_elements_is_given_back_when_asked)
+{
+    feeder f;
+    f.feed("*4000\r\n" + repeated("_\r\n", 4'000));
+    BOOST_TEST(f.parser().capacity() > 64 * KiB);
+    f.feed("*4000\r\n" + repeated("_\r\n", 1'000));
+    f.parser().shrink(4 * KiB);  // a message has begun
+    f.feed(repeated("_\r\n", 3'000));
+    BOOST_TEST(f.seen().messages.size() == 2U);
+    f.parser().shrink(4 * KiB);
+    BOOST_TEST(f.parser().capacity() < 64 * KiB);
+    f.feed(":123\r\n");
+    BOOST_TEST(f.seen().messages.back() == "123");
+}
+
 #ifndef COLOCK_THREAD_SANITIZER
 
 BOOST_AUTO_TEST_CASE(a_message_without_memory_breaks_it)
