@@ -26,11 +26,6 @@ struct free_block {
     free_block* next;
 };
 
-struct free_list {
-    free_block* first = nullptr;
-    std::size_t count = 0;
-};
-
 constexpr std::size_t sizes = recycled_memory::largest / recycled_memory::step;
 
 /// The malloc of glibc puts so much before each block, and makes a multiple of `step` of both.
@@ -38,7 +33,8 @@ constexpr std::size_t header = 8;
 
 /// Has no destructor: it can be used while the thread's other objects are destroyed.
 struct thread_memory {
-    std::array<free_list, sizes> lists;
+    std::array<free_block*, sizes> first;
+    std::size_t bytes;
     bool is_ending;
 };
 
@@ -49,9 +45,9 @@ struct thread_end {
     ~thread_end()
     {
         kept.is_ending = true;
-        for (auto& list : kept.lists)
-            while (auto* const block = list.first) {
-                list.first = block->next;
+        for (auto& first : kept.first)
+            while (auto* const block = first) {
+                first = block->next;
                 ::operator delete(block);
             }
     }
@@ -74,12 +70,12 @@ void* recycled_memory::allocate(std::size_t size)
     auto const which = class_of(size);
     if (which >= sizes)
         return ::operator new(size);
-    auto& list = kept.lists[which];
-    auto* const block = list.first;
+    auto& first = kept.first[which];
+    auto* const block = first;
     if (!block)
         return ::operator new(size_of(which));
-    list.first = block->next;
-    --list.count;
+    first = block->next;
+    kept.bytes -= size_of(which);
     return block;
 }
 
@@ -87,13 +83,13 @@ void recycled_memory::release(void* block, std::size_t size) noexcept
 {
     static thread_local thread_end const at_end;
     auto const which = class_of(size);
-    if (which >= sizes || kept.is_ending || kept.lists[which].count >= most_kept / size_of(which)) {
+    if (which >= sizes || kept.is_ending || kept.bytes + size_of(which) > most_kept) {
         ::operator delete(block);
         return;
     }
-    auto& list = kept.lists[which];
-    list.first = ::new (block) free_block{list.first};
-    ++list.count;
+    auto& first = kept.first[which];
+    first = ::new (block) free_block{first};
+    kept.bytes += size_of(which);
 }
 
 #endif

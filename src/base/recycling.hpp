@@ -9,13 +9,13 @@
 namespace colock {
 
 /// Memory for the objects of each acquire: a freed block is kept for the next request on its
-/// thread, so that locks in steady use cost no allocation. A thread keeps at most `most_kept` bytes
-/// of each size. Under a sanitizer nothing is kept: it must see each block freed.
+/// thread, so that locks in steady use cost no allocation. A thread keeps at most `most_kept`
+/// bytes. Under a sanitizer nothing is kept: it must see each block freed.
 class recycled_memory {
 public:
     static constexpr std::size_t step = 16;
     static constexpr std::size_t largest = 1536;  ///< up to half a step more
-    static constexpr std::size_t most_kept = 1U << 20U;
+    static constexpr std::size_t most_kept = std::size_t{16} << 20U;
 
     static void* allocate(std::size_t size);
     static void release(void* block, std::size_t size) noexcept;

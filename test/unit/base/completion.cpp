@@ -3,12 +3,15 @@
 // Who is told within the turn of the reactor, and who by a post.
 #include "base/completion.hpp"
 #include "base/recycling.hpp"
+#include "support/thread_sanitizer.hpp"
+#include "unit/resp/allocations.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
 #include <cstring>
 #include <set>
 #include <stdexcept>
@@ -224,6 +227,27 @@ BOOST_AUTO_TEST_CASE(a_block_may_be_freed_on_another_thread)
     }}.join();
     BOOST_TEST(distinct.size() == 10U);
 }
+
+#ifndef COLOCK_THREAD_SANITIZER  // which counts no allocations
+
+BOOST_AUTO_TEST_CASE(a_thread_keeps_a_limited_number_of_bytes_of_all_sizes)
+{
+    constexpr auto more = 2 * recycled_memory::most_kept;
+    std::size_t allocated = 0;
+    std::thread{[&] {
+        auto const take_and_give = [] {
+            many_blocks const one{more / 1'000, 1'000};
+            many_blocks const other{more / 100, 100};
+        };
+        take_and_give();
+        auto const before = allocations::so_far();
+        take_and_give();
+        allocated = allocations::so_far().since(before).bytes;
+    }}.join();
+    BOOST_TEST(allocated >= 2 * more - recycled_memory::most_kept);
+}
+
+#endif
 
 BOOST_AUTO_TEST_CASE(an_object_of_its_own)
 {
