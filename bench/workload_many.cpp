@@ -10,7 +10,7 @@ namespace bench {
 
 namespace {
 
-constexpr int rounds = 7;
+constexpr int rounds = 8;
 
 struct took {
     samples acquire, release;
