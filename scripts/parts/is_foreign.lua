@@ -1,8 +1,7 @@
 -- Whether the holder is no client that tells the list when it releases: such a one has a UUID of
--- version 9 as its id. While several read, one of them may be.
-local function is_foreign(lock)
-    local mode = redis.pcall('hget', lock, 'mode')
-    if mode == 'read' then
+-- version 9 as its id. While several read, one of them may be; a lock without a mode has no readers.
+local function is_foreign(lock, has_no_mode)
+    if not has_no_mode and redis.pcall('hget', lock, 'mode') == 'read' then
         return true
     end
     local fields = redis.pcall('hkeys', lock)

@@ -16,21 +16,28 @@ end
 -- it stands, 0 if the server refuses; the sum of 1 if it stands there and 2 if it is the first; and
 -- whether it stood there before.
 local function stand(list, box, entry, since)
-    local score = score_of(list, entry)
-    local stood = score and score >= 0
-    if not stood then
-        score = tonumber(since) or 0
-        if score <= 0 then
-            score = now_us()
-        end
-        if type(redis.pcall('zadd', list, digits(score), entry)) ~= 'number' then
-            return 0, 0, false
-        end
-        local length = redis.pcall('zcount', list, 0, '+inf')
-        if type(length) == 'number' and length > 64 and string.sub(box, 1, 1) == '+' then
-            drop_dead(list, box)
+    local score, stood = tonumber(since) or 0, false
+    if score <= 0 then
+        score = now_us()
+    end
+    local added = redis.pcall('zadd', list, 'nx', digits(score), entry)
+    if added == 0 then
+        local before = score_of(list, entry)
+        stood = before and before >= 0
+        if stood then
+            score = before
+        else
+            added = redis.pcall('zadd', list, digits(score), entry)
         end
     end
+    if type(added) ~= 'number' then
+        return 0, 0, false
+    end
     redis.pcall('pexpire', list, 600000)
-    return score, first_of(list) == entry and 3 or 1, stood
+    -- With those that stand before it, and itself.
+    local count = redis.pcall('zcount', list, 0, digits(score))
+    if not stood and type(count) == 'number' and count > 64 and string.sub(box, 1, 1) == '+' then
+        drop_dead(list, box)
+    end
+    return score, (count == 1 or first_of(list) == entry) and 3 or 1, stood
 end

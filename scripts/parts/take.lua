@@ -20,7 +20,7 @@ local function contended()
             is_free = wanted == 0
             left = math.max(math.ceil((last - now_us()) / 1000), 0)
         elseif not is_free and since ~= '' and since ~= '-' then
-            foreign = is_foreign(lock) and 4 or 0
+            foreign = is_foreign(lock, not mode) and 4 or 0
         end
         if is_free then
             return nil
@@ -56,7 +56,9 @@ for i = 1, count do
     -- are; and the rest of the lock's lease.
     local mine, there, left, refused = 1, 0, nil, nil
     if not taken or taken[lock] then
-        if list ~= '' then
+        if (tonumber(since) or 0) > 0 then
+            there = 1  -- it stands in the list, as a rule
+        elseif list ~= '' then
             there = pcall('exists', lock, list)
         end
         if list == '' or type(there) == 'table' then

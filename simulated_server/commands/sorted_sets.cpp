@@ -29,6 +29,7 @@ void insert(sorted_set& into, scored what)
 /// The options of ZADD.
 struct manner {
     bool only_known = false;  ///< XX
+    bool only_new = false;    ///< NX
     bool only_up = false;     ///< GT
     bool adds = false;        ///< INCR
 };
@@ -45,6 +46,8 @@ deed set_score(sorted_set& in, double& score, std::string_view member, manner ho
         insert(in, {score, std::string{member}});
         return deed::added;
     }
+    if (how.only_new)
+        return deed::nothing;
     auto const before = at->score;
     if (how.adds)
         score += before;
@@ -66,16 +69,22 @@ manner read_options(words& given)
     for (given = given.subspan(2); !given.empty(); given = given.subspan(1))
         if (is_option(given[0], "XX"))
             how.only_known = true;
+        else if (is_option(given[0], "NX"))
+            how.only_new = true;
         else if (is_option(given[0], "GT"))
             how.only_up = true;
         else if (is_option(given[0], "INCR"))
             how.adds = true;
-        else if (is_option(given[0], "NX") || is_option(given[0], "LT") || is_option(given[0], "CH"))
+        else if (is_option(given[0], "LT") || is_option(given[0], "CH"))
             throw refusal{"ERR the simulated server lacks this option of ZADD"};
         else
             break;
     if (given.empty() || given.size() % 2 != 0)
         throw refusal{"ERR syntax error"};
+    if (how.only_known && how.only_new)
+        throw refusal{"ERR XX and NX options at the same time are not compatible"};
+    if (how.only_up && how.only_new)
+        throw refusal{"ERR GT, LT, and/or NX options at the same time are not compatible"};
     if (how.adds && given.size() != 2)
         throw refusal{"ERR INCR option supports a single increment-element pair"};
     return how;
