@@ -21,12 +21,12 @@ local function stand(list, box, entry, since)
         score = now_us()
     end
     local added = redis.pcall('zadd', list, 'nx', digits(score), entry)
-    if added == 0 then
+    if added ~= 1 then  -- it is there, or the server refuses
         local before = score_of(list, entry)
         stood = before and before >= 0
         if stood then
-            score = before
-        else
+            score, added = before, 0
+        elseif added == 0 then
             added = redis.pcall('zadd', list, digits(score), entry)
         end
     end
@@ -34,7 +34,7 @@ local function stand(list, box, entry, since)
         return 0, 0, false
     end
     redis.pcall('pexpire', list, 600000)
-    -- With those that stand before it, and itself.
+    -- How many stand up to its place, itself included.
     local count = redis.pcall('zcount', list, 0, digits(score))
     if not stood and type(count) == 'number' and count > 64 and string.sub(box, 1, 1) == '+' then
         drop_dead(list, box)

@@ -52,8 +52,8 @@ end
 for i = 1, count do
     local lock = KEYS[width * i - width + 1]
     local field, lease, tokens, list, box, since = unpack(ARGV, 6 * i - 4, 6 * i + 1)
-    -- 1 unless the lock is held by others or waited for, or an error; how many of lock and list there
-    -- are; and the rest of the lock's lease.
+    -- 1 unless the lock is held by others or waited for, or an error; 0 if there is neither lock
+    -- nor list; and the rest of the lock's lease.
     local mine, there, left, refused = 1, 0, nil, nil
     if not taken or taken[lock] then
         if (tonumber(since) or 0) > 0 then

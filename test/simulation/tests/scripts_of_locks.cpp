@@ -439,6 +439,20 @@ BOOST_DATA_TEST_CASE(whoever_is_refused_stands_in_the_list, each_place(), where)
     BOOST_TEST(at.entries() == "a:1 b:2");
 }
 
+BOOST_DATA_TEST_CASE(without_memory_who_stands_keeps_its_place, each_place(), where)
+{
+    plain at{where};
+    at.acquire(newer(1));
+    auto const since = text(at.now());
+    at.wait("a:1");
+    at.pass(1);
+    at.without_memory([&] {
+        BOOST_TEST(at.refused(at.wait("a:1", since)) == since + " 3");
+        BOOST_TEST(at.refused(at.wait("a:1")) == since + " 3");  // the answer was lost
+        BOOST_TEST(at.refused(at.wait("b:2")) == "0 0");
+    });
+}
+
 BOOST_DATA_TEST_CASE(a_refusal_says_whether_the_holder_is_foreign, each_place(), where)
 {
     plain at{where};
