@@ -83,7 +83,8 @@ void recycled_memory::release(void* block, std::size_t size) noexcept
 {
     static thread_local thread_end const at_end;
     auto const which = class_of(size);
-    if (which >= sizes || kept.is_ending || kept.bytes + size_of(which) > most_kept) {
+    bool const is_full = kept.bytes + size_of(which) > most_kept;
+    if (which >= sizes || kept.is_ending || (is_full && kept.first[which])) {
         ::operator delete(block);
         return;
     }

@@ -10,7 +10,8 @@ namespace colock {
 
 /// Memory for the objects of each acquire: a freed block is kept for the next request on its
 /// thread, so that locks in steady use cost no allocation. A thread keeps at most `most_kept`
-/// bytes. Under a sanitizer nothing is kept: it must see each block freed.
+/// bytes, and one block of each size. Under a sanitizer nothing is kept: it must see each block
+/// freed.
 class recycled_memory {
 public:
     static constexpr std::size_t step = 16;
