@@ -425,7 +425,8 @@ void connection::wipe() noexcept
 }
 
 /// The text of a script makes the buffers large and comes once; a crowd makes them large, and goes.
-/// Without TLS the room of the next read stays: a read into it is under way.
+/// Looks are milliseconds apart, so that it costs little if the next crowd comes at once.
+/// The room of the next read stays: without TLS, a read into it is under way.
 void connection::shrink()
 {
     pipeline_.shrink(largest_kept_idle);
@@ -459,10 +460,9 @@ void connection::look()
         return;
     if (write_failed_)
         return close(write_failed_);
-    auto const now = clock::now();
-    if (pipeline_.is_at_rest(now))
+    if (pipeline_.is_idle())
         shrink();
-    if (pipeline_.look(now) == resp::pipeline::verdict::silent)
+    if (pipeline_.look(clock::now()) == resp::pipeline::verdict::silent)
         return close(asio::error::timed_out);
     flush();
     if (is_open())

@@ -153,9 +153,6 @@ public:
     // ---- What is known -------------------------------------------------------------------------
 
     bool is_idle() const noexcept { return first_owed_ == owed_.size(); }
-
-    /// It is idle, and has been for as long as a server may be silent.
-    bool is_at_rest(time_point now) const noexcept { return is_idle() && now >= silence_ends_; }
     bool is_failed() const noexcept { return static_cast<bool>(failed_); }
     clock::duration round_trip() const noexcept { return round_trip_; }
     time_point heard() const noexcept { return heard_; }
