@@ -1,8 +1,7 @@
 -- Whether the holder is no client that tells the list when it releases: such a one has a UUID of
--- version 9 as its id. While several read, one of them may be. `has_no_mode`: the lock is none that
--- has readers, which saves a call.
-local function is_foreign(lock, has_no_mode)
-    if not has_no_mode and redis.pcall('hget', lock, 'mode') == 'read' then
+-- version 9 as its id. While several read, one of them may be.
+local function is_foreign(lock)
+    if redis.pcall('hget', lock, 'mode') == 'read' then
         return true
     end
     local fields = redis.pcall('hkeys', lock)

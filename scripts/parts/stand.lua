@@ -13,8 +13,8 @@ end
 
 -- The entry stands in the list, where it stood before if that is known (`since`, else '0'), or behind
 -- all others; one that was told in vain, too. The list lives for ten minutes more. Returns since when
--- it stands, 0 if the server refuses; the sum of 1 if it stands there and 2 if it is the first; and
--- whether it stood there before.
+-- it stands, 0 if it does not because the server refuses; the sum of 1 if it stands there and 2 if
+-- it is the first; and whether it stood there before.
 local function stand(list, box, entry, since)
     local score, stood = tonumber(since) or 0, false
     if score <= 0 then
@@ -34,7 +34,8 @@ local function stand(list, box, entry, since)
         return 0, 0, false
     end
     redis.pcall('pexpire', list, 600000)
-    -- How many stand up to its place, itself included.
+    -- Those that stand up to its place. If it is alone there, it is the first; of several that stand
+    -- since the same microsecond, the order of the list says which one is.
     local count = redis.pcall('zcount', list, 0, digits(score))
     if not stood and type(count) == 'number' and count > 64 and string.sub(box, 1, 1) == '+' then
         drop_dead(list, box)

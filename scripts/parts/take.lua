@@ -20,7 +20,7 @@ local function contended()
             is_free = wanted == 0
             left = math.max(math.ceil((last - now_us()) / 1000), 0)
         elseif not is_free and since ~= '' and since ~= '-' then
-            foreign = is_foreign(lock, not mode) and 4 or 0
+            foreign = is_foreign(lock) and 4 or 0
         end
         if is_free then
             return nil
