@@ -234,7 +234,16 @@ BOOST_AUTO_TEST_CASE(a_thread_keeps_a_limited_number_of_bytes_of_all_sizes)
 {
     constexpr auto more = 2 * recycled_memory::most_kept;
     std::size_t allocated = 0;
+    allocations steady_before, steady;
     std::thread{[&] {
+        auto const take_steadily = [] {
+            for (int i = 0; i != 100; ++i)
+                recycled_memory::release(recycled_memory::allocate(1'000), 1'000);
+        };
+        take_steadily();
+        steady_before = allocations::so_far();
+        take_steadily();
+        steady_before = allocations::so_far().since(steady_before);
         auto const take_and_give = [] {
             many_blocks const one{more / 1'000, 1'000};
             many_blocks const other{more / 100, 100};
@@ -243,8 +252,13 @@ BOOST_AUTO_TEST_CASE(a_thread_keeps_a_limited_number_of_bytes_of_all_sizes)
         auto const before = allocations::so_far();
         take_and_give();
         allocated = allocations::so_far().since(before).bytes;
+        take_steadily();
+        steady = allocations::so_far();
+        take_steadily();
+        steady = allocations::so_far().since(steady);
     }}.join();
     BOOST_TEST(allocated >= 2 * more - recycled_memory::most_kept);
+    BOOST_TEST(steady.count <= steady_before.count);  // it is as if nothing had filled the memory
 }
 
 #endif
