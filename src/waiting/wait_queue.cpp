@@ -17,6 +17,10 @@ void wait_queue::join(std::shared_ptr<waiter> const& who)
     who->queue = this;
     who->queued = who;
     queue_.push_back(*who);
+    if (who->once)
+        trying_.push_back(*who);
+    if (who->shared_owner)
+        named_.insert(*who);
     ++core_.count.waiters;
     if (who->wait)
         core_.set_alarm(who->limit, who->deadline());
@@ -25,12 +29,19 @@ void wait_queue::join(std::shared_ptr<waiter> const& who)
 std::shared_ptr<waiter> wait_queue::take_out(waiter& who)
 {
     auto self = std::move(who.queued);
-    queue_.erase(queue_.iterator_to(who));
+    unlink(who);
     --core_.count.waiters;
     who.limit.clear();
     who.queue = nullptr;
     on_queue_changed();
     return self;
+}
+
+void wait_queue::unlink(waiter& who) noexcept
+{
+    queue_.erase(queue_.iterator_to(who));
+    who.trying_hook::unlink();
+    who.named_hook::unlink();
 }
 
 void wait_queue::leave(waiter& who, failure why)
@@ -46,11 +57,10 @@ void wait_queue::admit_same_owner(waiter const& holder)
     if (!holder.shared_owner)
         return;
     auto const life = shared_from_this();
-    for (auto at = queue_.begin(); held(holder.who) && at != queue_.end();) {
-        waiter& other = *at++;
-        if (!other.shared_owner || !(other.who == holder.who))
-            continue;
-        auto const same = take_out(other);
+    auto const who = holder.who;
+    for (auto at = named_.find(who.number()); held(who) && at != named_.end();
+         at = named_.find(who.number())) {
+        auto const same = take_out(*at);
         on_left(*same, false);
         if (same->re_entrant)
             enter(same);
@@ -88,7 +98,7 @@ void wait_queue::destroy_pending() noexcept
 {
     while (!queue_.empty()) {
         waiter& who = queue_.front();
-        queue_.pop_front();
+        unlink(who);
         who.limit.clear();
         who.queue = nullptr;
         auto const self = std::move(who.queued);

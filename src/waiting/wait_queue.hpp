@@ -2,10 +2,12 @@
 
 #include "core/core.hpp"
 #include "core/keyed_state.hpp"
+#include "decide/linked_list.hpp"
 #include "decide/outcome.hpp"
 #include "waiting/waiter.hpp"
 
 #include <boost/intrusive/list.hpp>
+#include <boost/intrusive/set.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -70,8 +72,8 @@ protected:
     template <class Predicate>
     void send_away_who_tries_once(Predicate const& which)
     {
-        for (auto at = queue_.begin(); at != queue_.end();)
-            if (waiter& who = *at++; who.once && which(who))
+        for (auto at = trying_.begin(); at != trying_.end();)
+            if (waiter& who = *at++; which(who))
                 dismiss(who, {});
     }
     void send_away_who_tries_once()
@@ -114,6 +116,25 @@ protected:
     boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
 
 private:
+    void unlink(waiter&) noexcept;
+
+    // Of a queue that may be long:
+
+    /// Those that try once, for which each answer of the server looks.
+    decide::linked_list<waiter, trying_hook> trying_;
+
+    struct owner_number {
+        using type = std::uint64_t;
+        type operator()(waiter const& of) const noexcept { return of.who.number(); }
+    };
+    /// Those that have named their owner, for which each grant looks.
+    boost::intrusive::multiset<
+        waiter,
+        boost::intrusive::base_hook<named_hook>,
+        boost::intrusive::key_of_value<owner_number>,
+        boost::intrusive::constant_time_size<false>>
+        named_;
+
     bool is_refused_ = false;  ///< to others, by the last answer
 };
 

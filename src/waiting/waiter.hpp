@@ -5,12 +5,14 @@
 #include "core/keyed_state.hpp"
 #include "decide/acquire_terms.hpp"
 #include "decide/alarm_queue.hpp"
+#include "decide/linked_list.hpp"
 #include "holds/hold_state.hpp"
 #include <colock/detail/lock_id.hpp>
 #include <colock/options.hpp>
 #include <colock/permit_semaphore.hpp>
 
 #include <boost/intrusive/list.hpp>
+#include <boost/intrusive/set.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -24,13 +26,23 @@ namespace colock {
 struct step;
 class wait_queue;
 
+/// The place among those of a queue that try once.
+struct in_trying;
+using trying_hook = decide::list_hook<in_trying>;
+
+/// The place among those of a queue whose callers have named an owner.
+using named_hook =
+    boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
 /// A call that wants a lock, permits, or a latch at zero, until it has its answer. Its queue is the
 /// state of its kind and name.
 struct waiter final :
     operation,
     decide::acquire_terms,
     decide::permit_terms,
-    boost::intrusive::list_base_hook<> {
+    boost::intrusive::list_base_hook<>,
+    trying_hook,
+    named_hook {
     /// The kind of its answer: a hold, a permit or several, or the mere fact; for a call that waits
     /// without end, or for one that tries.
     using result = std::variant<
