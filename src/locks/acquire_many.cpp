@@ -1,6 +1,7 @@
 #include "base/completion.hpp"
 #include "core/arguments.hpp"
 #include "core/core.hpp"
+#include "core/in_portions.hpp"
 #include "core/with_words.hpp"
 #include "decide/validity.hpp"
 #include "locks/group_acquire.hpp"
@@ -45,14 +46,16 @@ public:
     completion<> done;
 
     void cancel() override { complete(asio::error::operation_aborted); }
-    void start(std::vector<hold>& all)
+    void start(std::shared_ptr<detail::many_holds> const& all)
     {
         auto const self = std::static_pointer_cast<release_of_many>(shared_from_this());
-        unanswered_ = all.size();
-        for (auto& each : all)
-            each.release(with_words(inside_->strand(), [self](failure const& why) {
+        unanswered_ = all->holds.size();
+        auto const release = [self, all](std::size_t i) {
+            all->holds[i].release(with_words(self->inside_->strand(), [self](failure const& why) {
                 self->on_answer(why);
             }));
+        };
+        in_portions(inside_->strand(), unanswered_, release, [] {});
     }
 
 private:
@@ -134,7 +137,7 @@ void held_locks::release_all(
     auto const who = std::make_shared<release_of_many>(inside);
     who->listen(strand, to);
     who->done = {std::move(to), inside->executor()};
-    asio::dispatch(strand, [who, all = std::move(all)] { who->start(all->holds); });
+    asio::dispatch(strand, [who, all = std::move(all)] { who->start(all); });
 }
 
 }  // namespace colock

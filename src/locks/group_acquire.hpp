@@ -240,6 +240,7 @@ private:
         std::size_t unanswered_ = 0;
         bool is_taken_ = false;    ///< a server has said so of a part
         bool has_lost_ = false;    ///< in this round
+        bool is_cut_off_ = false;  ///< nobody is asked any more in this round
         bool has_tokens_;          ///< all parts draw such that one can follow from them
         std::uint64_t token_ = 0;  ///< on which they have agreed
         milliseconds behind_{};

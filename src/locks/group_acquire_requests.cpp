@@ -1,3 +1,4 @@
+#include "core/in_portions.hpp"
 #include "core/with_words.hpp"
 #include "decide/validity.hpp"
 #include "holds/hold_state.hpp"
@@ -126,12 +127,23 @@ void group_acquire::requests::ask(time_point until, bool (*which)(request const&
     if (of_.by_majority)
         asks_.emplace(clock::now(), until);
     behind_ = {};
+    is_cut_off_ = false;
     core_.set_alarm(limit_, until);
-    for (std::size_t i = 0; i != of_.parts.size(); ++i) {
+    ++unanswered_;  // until all are asked
+    auto const ask_one = [this, which, life = acquire_.shared_from_this()](std::size_t i) {
         auto const& [where, id] = of_.parts[i];
-        if (which(requests_[i]))
-            operations::try_acquire_for(where, expect(i), id, milliseconds{0}, options_);
-    }
+        auto& r = requests_[i];
+        if (!which(r))
+            return;
+        if (!is_cut_off_)
+            return operations::try_acquire_for(where, expect(i), id, milliseconds{0}, options_);
+        r.ec = asio::error::operation_aborted;
+        r.is_refused = false;
+    };
+    in_portions(core_.strand(), of_.parts.size(), ask_one, [this] {
+        if (--unanswered_ == 0)
+            over.set(true);
+    });
 }
 
 // If all are needed, the parts are renewed until it has all, because nobody knows how long that
@@ -184,6 +196,7 @@ bool group_acquire::requests::release_all(time_point until)
 
 void group_acquire::requests::cancel_unanswered()
 {
+    is_cut_off_ = true;
     for (auto& r : all())
         if (!r.answered)
             r.signal.emit(asio::cancellation_type::terminal);

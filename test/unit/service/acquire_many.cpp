@@ -141,6 +141,29 @@ BOOST_AUTO_TEST_CASE(a_cancellation_leaves_nothing)
     BOOST_TEST(!redis.is_locked("b"));
 }
 
+// It asks for a part of them in each turn of the strand.
+BOOST_AUTO_TEST_CASE(a_cancellation_between_ends_the_asking)
+{
+    for (auto const take : {many::free, many::all}) {
+        pending_many got;
+        auto const asked = server->count(scripts::acquire);
+        auto const serve = server->serve;
+        server->serve = [&](call const& one) {
+            got.cancel();
+            return serve(one);
+        };
+        acquire_many(client, numbered(1'000), {.take = take}, got.token());
+        time.settle();
+        server->serve = serve;
+        time.advance(1s);
+        BOOST_TEST(got.aborted());
+        BOOST_TEST(server->count(scripts::acquire) - asked < 500U);
+        BOOST_TEST(client.stats().keys == 0U);
+        for (auto const& name : numbered(1'000))
+            BOOST_TEST(!redis.is_locked(name), name);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(bad_input_sends_nothing)
 {
     auto const is_refused = [this](names all, acquire_many_options options = {}) {
