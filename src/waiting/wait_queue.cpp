@@ -20,7 +20,7 @@ void wait_queue::join(std::shared_ptr<waiter> const& who)
     if (who->once)
         trying_.push_back(*who);
     if (who->shared_owner)
-        named_.insert(*who);
+        by_owner_.insert(*who);
     ++core_.count.waiters;
     if (who->wait)
         core_.set_alarm(who->limit, who->deadline());
@@ -41,7 +41,7 @@ void wait_queue::unlink(waiter& who) noexcept
 {
     queue_.erase(queue_.iterator_to(who));
     who.trying_hook::unlink();
-    who.named_hook::unlink();
+    who.owner_hook::unlink();
 }
 
 void wait_queue::leave(waiter& who, failure why)
@@ -58,8 +58,8 @@ void wait_queue::admit_same_owner(waiter const& holder)
         return;
     auto const life = shared_from_this();
     auto const who = holder.who;
-    for (auto at = named_.find(who.number()); held(who) && at != named_.end();
-         at = named_.find(who.number())) {
+    for (auto at = by_owner_.find(who.number()); held(who) && at != by_owner_.end();
+         at = by_owner_.find(who.number())) {
         auto const same = take_out(*at);
         on_left(*same, false);
         if (same->re_entrant)

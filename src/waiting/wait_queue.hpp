@@ -118,22 +118,22 @@ protected:
 private:
     void unlink(waiter&) noexcept;
 
-    // Of a queue that may be long:
+    // So that a long queue is not walked:
 
-    /// Those that try once, for which each answer of the server looks.
+    /// Those that try once: each refusal sends them away.
     decide::linked_list<waiter, trying_hook> trying_;
 
     struct owner_number {
         using type = std::uint64_t;
         type operator()(waiter const& of) const noexcept { return of.who.number(); }
     };
-    /// Those that have named their owner, for which each grant looks.
+    /// Those that have named their owner: a grant admits all of its owner.
     boost::intrusive::multiset<
         waiter,
-        boost::intrusive::base_hook<named_hook>,
+        boost::intrusive::base_hook<owner_hook>,
         boost::intrusive::key_of_value<owner_number>,
         boost::intrusive::constant_time_size<false>>
-        named_;
+        by_owner_;
 
     bool is_refused_ = false;  ///< to others, by the last answer
 };

@@ -31,7 +31,7 @@ struct in_trying;
 using trying_hook = decide::list_hook<in_trying>;
 
 /// The place among those of a queue whose callers have named an owner.
-using named_hook =
+using owner_hook =
     boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
 /// A call that wants a lock, permits, or a latch at zero, until it has its answer. Its queue is the
@@ -42,7 +42,7 @@ struct waiter final :
     decide::permit_terms,
     boost::intrusive::list_base_hook<>,
     trying_hook,
-    named_hook {
+    owner_hook {
     /// The kind of its answer: a hold, a permit or several, or the mere fact; for a call that waits
     /// without end, or for one that tries.
     using result = std::variant<
