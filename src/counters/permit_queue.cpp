@@ -27,7 +27,7 @@ void permit_queue::admit(std::shared_ptr<waiter> const& who)
         who->give_up();
         return;
     }
-    bool const first_knows_more = share_total(*who);
+    bool const first_knows_more = learn_total(*who);
     join(who);
     // Last, because it may end the calls at once, and with the last of them this queue.
     // A call with a limit may end before the message that was lost is made up for.
@@ -40,24 +40,12 @@ void permit_queue::admit(std::shared_ptr<waiter> const& who)
         ask_for_next();
 }
 
-// The client asks for the first call alone: if a later one has said how many permits there are, the
-// first need not wait for somebody to set them. A call that wants more than that would not get
-// them. True if the first has learned it.
-bool permit_queue::share_total(waiter& from)
+// True if the first learns from this call how many there are.
+bool permit_queue::learn_total(waiter const& from) noexcept
 {
-    if (is_empty())
-        return false;
-    auto const share = [](waiter& to, std::int64_t total) {
-        bool const is_new = to.total == 0 && total != 0 && std::cmp_less_equal(to.permits, total);
-        if (is_new)
-            to.total = total;
-        return is_new;
-    };
-    share(from, first().total);
-    bool const first_knows_more = share(first(), from.total);
-    for (waiter& other : queue_)
-        share(other, from.total);
-    return first_knows_more;
+    bool const is_known = is_empty() || total_of_first() != 0;
+    most_total_ = is_empty() ? from.total : std::max(most_total_, from.total);
+    return !is_known && total_of_first() != 0;
 }
 
 void permit_queue::on_left(waiter&, bool was_first)
@@ -168,7 +156,7 @@ std::optional<script_call::request> permit_queue::script_for(action next)
         return policy_->undo(entry());
     if (next == action::begin)
         policy_->begin(first());
-    policy_->set_total(first().total);
+    policy_->set_total(total_of_first());
     count_attempt();
     asked_at_ = core_.mailbox().of(slot());
     is_named_ = !policy_->asks_for_all() && !first().once && asked_at_.is_live;
@@ -310,7 +298,7 @@ bool permit_queue::on_refused(decide::acquire_answer const& refused)
         return false;
     if (first().attempts == 1)
         first().tell_waiting(milliseconds{refused.pttl});
-    if (refused.is_absent && policy_->total() == 0 && first().total != 0)
+    if (refused.is_absent && policy_->total() == 0 && total_of_first() != 0)
         return false;  // it has been said since
     if (refused.is_absent)
         tell_absent();

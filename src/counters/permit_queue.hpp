@@ -151,7 +151,17 @@ private:
     std::optional<script_call::request> script_for(action next);
     bool is_expired() const { return request_.is_open() && !request_.stands(clock::now()); }
     void note_unreturned(failure why);
-    bool share_total(waiter& from);
+
+    /// The client asks for the first call alone: if another one has said how many permits there
+    /// are, the first need not wait for somebody to set them. A call that wants more than that
+    /// would not get them.
+    std::int64_t total_of_first() const noexcept
+    {
+        auto const& head = first();
+        bool const is_served = std::cmp_less_equal(head.permits, most_total_);
+        return head.total != 0 || !is_served ? head.total : most_total_;
+    }
+    bool learn_total(waiter const& from) noexcept;
     void tell_others(std::int64_t permits);
     void tell_absent();
     void count_attempt();
@@ -175,6 +185,7 @@ private:
     std::uint64_t calls_ = 0;  ///< the last one that the step under way is for
     bool contending_ = false;
     bool sleeping_ = false;
+    std::int64_t most_total_ = 0;  ///< that a call of the queue has named; zero: none has
     bool is_told_absent_ = false;
 };
 
