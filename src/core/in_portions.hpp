@@ -1,7 +1,6 @@
 #pragma once
 
 #include "base/timer.hpp"
-#include "redis/transport.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -11,23 +10,28 @@
 
 namespace colock {
 
-/// On the strand: does `each` for 0 to `count` - 1, and then `after`. What goes in one call is done
-/// in one turn of the strand, so that the first steps are on their way while the rest is made, and
-/// nobody else on the strand waits for all.
+/// On the strand: does `each` for 0 to `count` - 1, so many in one turn of the strand, and then
+/// `after`. So the first steps are on their way while the rest is made, and nobody else on the
+/// strand waits for all. It can fail only by allocation, and may not be left half done.
 template <class Each, class After>
 void in_portions(
-    strand_type const& strand, std::size_t count, Each each, After after, std::size_t from = 0
-)
+    strand_type const& strand,
+    std::size_t count,
+    std::size_t portion,
+    Each each,
+    After after,
+    std::size_t from = 0
+) noexcept
 {
-    auto const to = std::min(count, from + largest_call);
+    auto const to = std::min(count, from + portion);
     for (; from != to; ++from)
         each(from);
     if (to == count)
         return after();
     asio::post(
         strand,
-        [strand, count, each = std::move(each), after = std::move(after), to]() mutable {
-            in_portions(strand, count, std::move(each), std::move(after), to);
+        [strand, count, portion, each = std::move(each), after = std::move(after), to]() mutable {
+            in_portions(strand, count, portion, std::move(each), std::move(after), to);
         }
     );
 }

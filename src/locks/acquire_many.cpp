@@ -50,12 +50,14 @@ public:
     {
         auto const self = std::static_pointer_cast<release_of_many>(shared_from_this());
         unanswered_ = all->holds.size();
-        auto const release = [self, all](std::size_t i) {
+        // A client that is destroyed meanwhile releases all before it ends.
+        auto const owed = std::make_shared<core::activity>(*inside_);
+        auto const release = [self, all, owed](std::size_t i) {
             all->holds[i].release(with_words(self->inside_->strand(), [self](failure const& why) {
                 self->on_answer(why);
             }));
         };
-        in_portions(inside_->strand(), unanswered_, release, [] {});
+        in_portions(inside_->strand(), unanswered_, largest_call, release, [] {});
     }
 
 private:

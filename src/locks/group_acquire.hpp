@@ -5,6 +5,7 @@
 #include "core/core.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/quorum.hpp"
+#include "redis/transport.hpp"
 #include <colock/acquire_many.hpp>
 #include <colock/multi_lock.hpp>
 
@@ -59,20 +60,19 @@ private:
         /// `of` is the acquire: a request under way keeps it alive.
         requests(operation& of, core& inside, lock_group const&, acquire_options const&);
 
-        // ---- Rounds: each sets `over` when all that it asked have answered
-        // -------------------------
+        // ---- Rounds: each sets `over` when all that it asked have answered ----------------------
 
-        /// Tries all parts at once, until that moment.
-        void ask_all(time_point until)
+        /// Tries all parts at once, so many in one turn of the strand, until that moment.
+        void ask_all(time_point until, std::size_t portion)
         {
-            ask(until, [](request const&) { return true; });
+            ask(until, portion, [](request const&) { return true; });
         }
 
         /// Tries those that it does not have. Once most servers have answered, the others have a
         /// little time left.
         void ask_missing(time_point until)
         {
-            ask(until, [](request const& r) { return !r.got; });
+            ask(until, of_.parts.size(), [](request const& r) { return !r.got; });
         }
 
         /// Waits for one part.
@@ -81,8 +81,7 @@ private:
         /// Sets the leases of the parts it has again, because the first have waited for the last.
         void set_leases(time_point until);
 
-        // By majority: the parts agree on a token, and their servers say whether they vote.
-        // --------------------------------------------------------------------------------
+        // ---- By majority: the parts agree on a token, and their servers say if they vote --------
 
         /// So many have agreed that the lock may be given out. At once if all are needed.
         bool has_agreed();
@@ -113,8 +112,7 @@ private:
 
         event<bool> over;
 
-        // ---- Parts
-        // ---------------------------------------------------------------------------------
+        // ---- Parts ------------------------------------------------------------------------------
 
         /// It has this part.
         bool has(std::size_t i) const noexcept { return bool{requests_[i].got}; }
@@ -165,8 +163,7 @@ private:
             return of_.by_majority ? token_ : requests_[0].known.drawn;
         }
 
-        // ---- The outcome
-        // ---------------------------------------------------------------------------
+        // ---- The outcome ------------------------------------------------------------------------
 
         bool has_all() const noexcept;
 
@@ -200,8 +197,9 @@ private:
         /// The state of one part.
         struct request {
             asio::cancellation_signal signal;
-            hold got;    ///< it is ours while this is true
-            failure ec;  ///< without error: this acquire has it, or somebody else
+            hold got;             ///< it is ours while this is true
+            failure ec;           ///< without error: this acquire has it, or somebody else
+            bool to_ask = false;  ///< in this round, when the portions before it have been asked
             bool answered = true;
             bool is_refused = false;  ///< because somebody else has it
             decide::quorum_part known{};
@@ -209,7 +207,7 @@ private:
         struct reply;
 
         std::span<request> all() const noexcept { return {requests_.get(), of_.parts.size()}; }
-        void ask(time_point until, bool (*which)(request const&));
+        void ask(time_point until, std::size_t portion, bool (*which)(request const&));
         bool has_most_answers() const noexcept
         {
             auto const answers =
@@ -240,7 +238,6 @@ private:
         std::size_t unanswered_ = 0;
         bool is_taken_ = false;    ///< a server has said so of a part
         bool has_lost_ = false;    ///< in this round
-        bool is_cut_off_ = false;  ///< nobody is asked any more in this round
         bool has_tokens_;          ///< all parts draw such that one can follow from them
         std::uint64_t token_ = 0;  ///< on which they have agreed
         milliseconds behind_{};
@@ -268,6 +265,13 @@ private:
     /// Which server votes next, and when; empty if all do. It is also logged.
     std::string say_who_waits_to_vote();
     std::vector<std::size_t> in_order() const;
+
+    /// The sides of a read-write lock are asked together, so a group of these is not split.
+    std::size_t portion() const noexcept
+    {
+        bool const is_many = std::holds_alternative<completion<held_locks>>(done);
+        return is_many ? largest_call : of_.parts.size();
+    }
 
     void grant();
     void fail(failure);

@@ -121,26 +121,24 @@ void group_acquire::requests::on_answer(std::size_t i, failure ec)
         );
 }
 
-void group_acquire::requests::ask(time_point until, bool (*which)(request const&))
+void group_acquire::requests::ask(
+    time_point until, std::size_t portion, bool (*which)(request const&)
+)
 {
     has_lost_ = false;
     if (of_.by_majority)
         asks_.emplace(clock::now(), until);
     behind_ = {};
-    is_cut_off_ = false;
     core_.set_alarm(limit_, until);
+    for (auto& r : all())
+        r.to_ask = which(r);
     ++unanswered_;  // until all are asked
-    auto const ask_one = [this, which, life = acquire_.shared_from_this()](std::size_t i) {
+    auto const ask_one = [this, life = acquire_.shared_from_this()](std::size_t i) {
         auto const& [where, id] = of_.parts[i];
-        auto& r = requests_[i];
-        if (!which(r))
-            return;
-        if (!is_cut_off_)
-            return operations::try_acquire_for(where, expect(i), id, milliseconds{0}, options_);
-        r.ec = asio::error::operation_aborted;
-        r.is_refused = false;
+        if (std::exchange(requests_[i].to_ask, false))
+            operations::try_acquire_for(where, expect(i), id, milliseconds{0}, options_);
     };
-    in_portions(core_.strand(), of_.parts.size(), ask_one, [this] {
+    in_portions(core_.strand(), of_.parts.size(), portion, ask_one, [this] {
         if (--unanswered_ == 0)
             over.set(true);
     });
@@ -196,9 +194,11 @@ bool group_acquire::requests::release_all(time_point until)
 
 void group_acquire::requests::cancel_unanswered()
 {
-    is_cut_off_ = true;
     for (auto& r : all())
-        if (!r.answered)
+        if (std::exchange(r.to_ask, false)) {
+            r.ec = asio::error::operation_aborted;
+            r.is_refused = false;
+        } else if (!r.answered)
             r.signal.emit(asio::cancellation_type::terminal);
 }
 

@@ -1,10 +1,13 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "client/client_access.hpp"
 #include "unit/service/group.hpp"
 #include <colock/acquire_many.hpp>
 
 #include <boost/asio/use_future.hpp>
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace colock::test {
@@ -245,6 +248,29 @@ BOOST_AUTO_TEST_CASE(a_close_ends_it)
     BOOST_TEST((got.ec() == error::closed));
     BOOST_TEST(closed.succeeded());
     BOOST_TEST(!redis.is_locked("a"));
+}
+
+// The client ends only when it has begun all of them.
+BOOST_AUTO_TEST_CASE(a_client_that_is_destroyed_meanwhile_releases_all)
+{
+    struct other {
+        explicit other(detail::core_ptr of) : client{detail::client_access::make(std::move(of))} {}
+        colock::client client;
+    };
+    auto dying = std::make_unique<other>(make_core(short_leases()));
+    redis.attach(*server);
+    dying->client.run(run.token());
+    auto const all = numbered(1'000);
+    auto got = acquire_many(dying->client, all, {}, settled());
+    BOOST_TEST_REQUIRE(got.succeeded());
+    for (std::size_t i = 0; i != 200; ++i)
+        BOOST_TEST(got.value()[i].release(settled()).succeeded());
+    pending<> released;
+    got.value().release(released.token());
+    dying.reset();
+    time.settle();
+    for (auto const& name : all)
+        BOOST_TEST(!redis.is_locked(name), name);
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_one_has_nothing_to_release)
