@@ -7,6 +7,7 @@
 
 #include <boost/asio/write.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -15,6 +16,8 @@
 namespace colock::test {
 
 namespace {
+
+using namespace std::chrono_literals;
 
 tls_options trusting(tls_files const& files)
 {
