@@ -46,19 +46,24 @@ server_links::server_links(
     auto const first = number * links_a_server(context.settings);
     bool const is_node = context.settings.topology == topology::cluster;
     auto const server = is_node ? describe(where) : describe_servers(context.settings);
-    auto const name = [&](std::string const& purpose) { return server + " (" + purpose + ")"; };
-    for (std::size_t i = 0; i != lanes_; ++i) {
-        links_.push_back(std::make_unique<command_link>(
+    auto const name = [server](std::string const& purpose) {
+        return server + " (" + purpose + ")";
+    };
+    make_link_ = [=, this, &context, &commands](std::size_t i, address const& to) {
+        auto made = std::make_unique<command_link>(
             context,
             commands,
             command_link::description{
                 name(i == 0 ? "commands" : "commands " + std::to_string(i + 1)),
                 first + i,
-                where,
+                to,
                 publish}
-        ));
-        links_.back()->when_answered([this] { on_answered(); });
-    }
+        );
+        made->when_answered([this] { on_answered(); });
+        return made;
+    };
+    links_.reserve(lanes_);  // one may be made while they are gone through
+    links_.push_back(make_link_(0, where));
     pubsub_ = std::make_unique<pubsub_link>(context, pushes, name("messages"), number, where);
 }
 
@@ -184,6 +189,8 @@ void server_links::adapt(std::size_t under_way)
 void server_links::open_for(std::size_t links)
 {
     wanted_ = links;
+    while (links_.size() < links)
+        links_.push_back(make_link_(links_.size(), links_.front()->where()));
     for (std::size_t i = 0; i != links; ++i)
         open(*links_[i]);
     if (!look_.is_set())

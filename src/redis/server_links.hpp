@@ -5,6 +5,7 @@
 #include "redis/transport.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -104,7 +105,8 @@ private:
     step_list held_;
     decide::alarm_queue::alarm look_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-    std::vector<std::unique_ptr<command_link>> links_;  ///< the lanes'
+    std::function<std::unique_ptr<command_link>(std::size_t, address const&)> make_link_;
+    std::vector<std::unique_ptr<command_link>> links_;  ///< those that have been wanted so far
     std::string run_id_;  ///< of the server of the link that came up last
     std::unique_ptr<pubsub_link> pubsub_;
     bool started_ = false;

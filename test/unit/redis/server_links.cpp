@@ -220,6 +220,20 @@ BOOST_AUTO_TEST_CASE(slots_are_shared_anew_when_all_is_answered)
     BOOST_TEST(at.comes([&] { return first.under_way() == 1U; }));
 }
 
+BOOST_AUTO_TEST_CASE(a_link_that_is_made_later_goes_where_the_others_are)
+{
+    busy_links at;
+    scripted_server primary{[](scripted_server::command const& c) {
+        return c.is("EVALSHA") ? std::optional{scripted_server::answer{""}} : std::nullopt;
+    }};
+    at.links.follow(primary.where());
+    at.with_much_to_do();
+    at.submit();
+    BOOST_TEST(at.comes([&] { return at.links.links_up() == 2U; }));
+    BOOST_TEST(primary.connections() == 2U);
+    BOOST_TEST(at.server.connections() == 0U);
+}
+
 // A node that fails over and back is used as before.
 BOOST_AUTO_TEST_CASE(links_that_were_left_idle_are_not_used_again_for_little)
 {
