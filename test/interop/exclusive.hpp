@@ -64,8 +64,8 @@ struct fair : plain {
 
 struct writing {
     struct lock_type : write_lock {
-        lock_type(client const& at, std::string name)
-            : write_lock{read_write_lock{at, std::move(name)}.write()}
+        lock_type(client const& at, std::string of)
+            : write_lock{read_write_lock{at, std::move(of)}.write()}
         {}
     };
     static constexpr auto name = "write";
