@@ -40,12 +40,17 @@ void permit_queue::admit(std::shared_ptr<waiter> const& who)
         ask_for_next();
 }
 
-// True if the first learns from this call how many there are.
+// The first that has named a limit decides, as at the server, unless the first call wants more.
+// True if the first learns it from this call.
 bool permit_queue::learn_total(waiter const& from) noexcept
 {
-    bool const is_known = is_empty() || total_of_first() != 0;
-    most_total_ = is_empty() ? from.total : std::max(most_total_, from.total);
-    return !is_known && total_of_first() != 0;
+    if (is_empty())
+        told_total_ = from.total;
+    if (is_empty() || total_of_first() != 0)
+        return false;
+    if (from.total != 0)
+        told_total_ = from.total;
+    return total_of_first() != 0;
 }
 
 void permit_queue::on_left(waiter&, bool was_first)

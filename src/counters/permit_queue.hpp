@@ -158,8 +158,8 @@ private:
     std::int64_t total_of_first() const noexcept
     {
         auto const& head = first();
-        bool const is_served = std::cmp_less_equal(head.permits, most_total_);
-        return head.total != 0 || !is_served ? head.total : most_total_;
+        bool const is_served = std::cmp_less_equal(head.permits, told_total_);
+        return head.total != 0 || !is_served ? head.total : told_total_;
     }
     bool learn_total(waiter const& from) noexcept;
     void tell_others(std::int64_t permits);
@@ -185,7 +185,7 @@ private:
     std::uint64_t calls_ = 0;  ///< the last one that the step under way is for
     bool contending_ = false;
     bool sleeping_ = false;
-    std::int64_t most_total_ = 0;  ///< that a call of the queue has named; zero: none has
+    std::int64_t told_total_ = 0;  ///< that a call of the queue has named; zero: none has
     bool is_told_absent_ = false;
 };
 

@@ -140,6 +140,25 @@ BOOST_AUTO_TEST_CASE(who_wants_more_than_the_limit_of_another_call_is_told_that_
     respond(asked, absent());
 }
 
+// As at the server, the first that names one decides.
+BOOST_AUTO_TEST_CASE(of_two_limits_the_first_is_for_those_that_name_none)
+{
+    server->expect(scripts::semaphore_acquire).reply(absent());
+    server->expect(scripts::semaphore_acquire).reply(absent());  // when subscribed
+    auto waits = take();
+    auto& first = server->expect(scripts::semaphore_acquire);
+    auto knows = five.acquire(settled());
+    BOOST_TEST_REQUIRE(first.has_come());
+    semaphore const nine{client, "k", 9};
+    auto knows_another = nine.acquire(settled());
+    respond(first, reply::of(std::vector{reply::of(-1), reply::of(1), reply::of(3)}));
+    auto& again = server->expect(scripts::semaphore_acquire);
+    time.advance(1'000ms);  // the poll cap
+    BOOST_TEST_REQUIRE(again.has_come());
+    BOOST_TEST(argument(8) == "5");
+    respond(again, absent());
+}
+
 BOOST_AUTO_TEST_CASE(a_refusal_ends_all_who_have_just_learned_the_limit)
 {
     server->expect(scripts::semaphore_acquire).reply(absent());
