@@ -259,7 +259,8 @@ BOOST_AUTO_TEST_CASE(a_client_that_is_destroyed_meanwhile_releases_all)
     };
     auto dying = std::make_unique<other>(make_core(short_leases()));
     redis.attach(*server);
-    dying->client.run(run.token());
+    pending<> its_run;
+    dying->client.run(its_run.token());
     auto const all = numbered(1'000);
     auto got = acquire_many(dying->client, all, {}, settled());
     BOOST_TEST_REQUIRE(got.succeeded());
