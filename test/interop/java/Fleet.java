@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicReference;
 
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
+import org.redisson.client.RedisTimeoutException;
 
 /**
  * Threads that enter one critical section until it has been entered so often, by them and by all
@@ -25,6 +26,7 @@ import org.redisson.api.RedissonClient;
 final class Fleet {
     private static final int WRITERS = 0, READERS = 1, OVERLAPS = 2, SECTIONS = 3, EXPECTED = 4,
             ARRIVED = 5, SIZE = 6;
+    private static final int LOST_SUBSCRIPTIONS = 3;
     private static final VarHandle INT =
             MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.nativeOrder());
 
@@ -76,7 +78,7 @@ final class Fleet {
             RLock lock = Objects.lock(
                     redisson, reading ? "read" : kind.equals("read_write") ? "write" : kind, name);
             while (get(SECTIONS) < sections) {
-                lock.lock();
+                lock(lock);
                 try {
                     enter(reading);
                 } finally {
@@ -85,6 +87,23 @@ final class Fleet {
             }
         } catch (Throwable e) {
             failure.set(e);
+        }
+    }
+
+    /**
+     * Redisson 3.20 loses a subscription at times: lock() then throws after 7.5 s, and its place in
+     * the queue of a fair lock stays for 5 minutes. A thread that calls again has the same place.
+     */
+    private static void lock(RLock lock) {
+        for (int i = 0;; i++) {
+            try {
+                lock.lock();
+                return;
+            } catch (RedisTimeoutException e) {
+                if (i == LOST_SUBSCRIPTIONS) {
+                    throw e;
+                }
+            }
         }
     }
 
