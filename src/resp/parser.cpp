@@ -9,7 +9,7 @@ namespace colock::resp {
 
 namespace {
 
-constexpr std::size_t smallest_buffer = 4'096;
+constexpr std::size_t smallest_buffer = 2'048;
 
 /// One read brings at most this much; more waits in the kernel.
 constexpr std::size_t largest_read = 64U << 10U;
