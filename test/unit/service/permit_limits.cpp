@@ -159,6 +159,24 @@ BOOST_AUTO_TEST_CASE(of_two_limits_the_first_is_for_those_that_name_none)
     respond(again, absent());
 }
 
+BOOST_AUTO_TEST_CASE(a_later_limit_counts_only_if_it_serves_the_first)
+{
+    server->expect(scripts::semaphore_acquire).reply(absent());
+    server->expect(scripts::semaphore_acquire).reply(absent());  // when subscribed
+    auto waits = take(6);
+    auto behind = take(4);
+    auto knows = five.acquire(settled());
+    semaphore const three{client, "k", 3};
+    auto knows_another = three.acquire(settled());
+    server->expect(scripts::semaphore_undo).reply(taken());
+    auto& asked = server->expect(scripts::semaphore_acquire);
+    waits.cancel();
+    time.advance(1'000ms);  // the poll cap
+    BOOST_TEST_REQUIRE(asked.has_come());
+    BOOST_TEST(argument(8) == "5");
+    respond(asked, absent());
+}
+
 BOOST_AUTO_TEST_CASE(a_refusal_ends_all_who_have_just_learned_the_limit)
 {
     server->expect(scripts::semaphore_acquire).reply(absent());
