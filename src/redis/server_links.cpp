@@ -188,9 +188,9 @@ void server_links::adapt(std::size_t under_way)
 
 void server_links::open_for(std::size_t links)
 {
-    wanted_ = links;
     while (links_.size() < links)
         links_.push_back(make_link_(links_.size(), links_.front()->where()));
+    wanted_ = links;
     for (std::size_t i = 0; i != links; ++i)
         open(*links_[i]);
     if (!look_.is_set())
