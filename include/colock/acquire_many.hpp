@@ -70,6 +70,8 @@ inline constexpr std::size_t most_names = 16'384;
 class [[nodiscard]] held_locks {
 public:
     held_locks() = default;
+
+    /// \pre They are of one client.
     explicit held_locks(std::vector<hold> all) noexcept : all_{std::move(all)} {}
 
     /// The number of names; 0 if nothing was taken.
@@ -92,7 +94,9 @@ public:
     /// Releases all holds that are here, and is empty from the call on.
     ///
     /// \par Effects
-    ///   The effects of `hold::release`, for all at once: one script call for up to 128 of them.
+    ///   The effects of `hold::release` for all, some of them after the others: one script call for
+    ///   up to 128. Until it completes, another call of the client may find one still held; and if
+    ///   the client closes meanwhile, it is the close that releases the rest.
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Completes when
@@ -136,8 +140,8 @@ private:
 /// The locks are those of `lock`: Java sees a plain RLock for each name.
 ///
 /// \par Effects
-///   Asks for all names at once; names on one connection go in script calls of up to 128, in a
-///   cluster by slot. `many::free` is over then: it gives a hold for each name that no other owner
+///   Asks for all names at once, in script calls of up to 128; in a cluster each has the names of
+///   one slot. `many::free` is over then: it gives a hold for each name that no other owner
 ///   has. `many::all` goes on as `multi_lock` does: if some names are refused, it takes them one
 ///   after the other, in an order that is the same for all, so that two calls never wait for each
 ///   other; and it gives back what it has when it waits for longer than 1.5 to 3 s a name.

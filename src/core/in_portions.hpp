@@ -1,14 +1,25 @@
 #pragma once
 
 #include "base/timer.hpp"
+#include "redis/transport.hpp"
+#include <colock/config.hpp>
 
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 namespace colock {
+
+/// How many names a call for many has in one turn of the strand. In a cluster all: a script call
+/// has the names of one slot, and so it has as many of them as there are.
+inline std::size_t portion(config const& of) noexcept
+{
+    bool const is_cluster = of.topology == topology::cluster;
+    return is_cluster ? std::numeric_limits<std::size_t>::max() : largest_call;
+}
 
 /// On the strand: does `each` for 0 to `count` - 1, so many in one turn of the strand, and then
 /// `after`. So the first steps are on their way while the rest is made, and nobody else on the
@@ -23,7 +34,7 @@ void in_portions(
     std::size_t from = 0
 ) noexcept
 {
-    auto const to = std::min(count, from + portion);
+    auto const to = from + std::min(count - from, portion);
     for (; from != to; ++from)
         each(from);
     if (to == count)

@@ -57,7 +57,8 @@ public:
                 self->on_answer(why);
             }));
         };
-        in_portions(inside_->strand(), unanswered_, largest_call, release, [] {});
+        auto const in_a_turn = portion(inside_->settings());
+        in_portions(inside_->strand(), unanswered_, in_a_turn, release, [] {});
     }
 
 private:

@@ -126,7 +126,7 @@ strand_task group_acquire::acquire_all()
     // Keeps this alive during a pause; during a request the parts do.
     std::shared_ptr<operation> life;
     do {
-        parts_.ask_all(deadline_, portion());
+        parts_.ask_all(deadline_, in_a_turn());
         life.reset();
         co_await parts_.over;
         bool const in_turn = !parts_.has_all() && !why_end();
@@ -229,7 +229,7 @@ strand_task group_acquire::acquire_most()
 
 strand_task group_acquire::acquire_free()
 {
-    parts_.ask_all(never, portion());
+    parts_.ask_all(never, in_a_turn());
     co_await parts_.over;
     if (parts_.has_stale() && !ended_) {
         parts_.set_leases(never);

@@ -3,6 +3,7 @@
 #include "base/completion.hpp"
 #include "base/strand_task.hpp"
 #include "core/core.hpp"
+#include "core/in_portions.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/quorum.hpp"
 #include "redis/transport.hpp"
@@ -63,9 +64,9 @@ private:
         // ---- Rounds: each sets `over` when all that it asked have answered ----------------------
 
         /// Tries all parts at once, so many in one turn of the strand, until that moment.
-        void ask_all(time_point until, std::size_t portion)
+        void ask_all(time_point until, std::size_t in_a_turn)
         {
-            ask(until, portion, [](request const&) { return true; });
+            ask(until, in_a_turn, [](request const&) { return true; });
         }
 
         /// Tries those that it does not have. Once most servers have answered, the others have a
@@ -207,7 +208,7 @@ private:
         struct reply;
 
         std::span<request> all() const noexcept { return {requests_.get(), of_.parts.size()}; }
-        void ask(time_point until, std::size_t portion, bool (*which)(request const&));
+        void ask(time_point until, std::size_t in_a_turn, bool (*which)(request const&));
         bool has_most_answers() const noexcept
         {
             auto const answers =
@@ -267,10 +268,10 @@ private:
     std::vector<std::size_t> in_order() const;
 
     /// The sides of a read-write lock are asked together, so a group of these is not split.
-    std::size_t portion() const noexcept
+    std::size_t in_a_turn() const noexcept
     {
         bool const is_many = std::holds_alternative<completion<held_locks>>(done);
-        return is_many ? largest_call : of_.parts.size();
+        return is_many ? portion(inside_->settings()) : of_.parts.size();
     }
 
     void grant();

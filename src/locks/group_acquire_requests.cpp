@@ -122,7 +122,7 @@ void group_acquire::requests::on_answer(std::size_t i, failure ec)
 }
 
 void group_acquire::requests::ask(
-    time_point until, std::size_t portion, bool (*which)(request const&)
+    time_point until, std::size_t in_a_turn, bool (*which)(request const&)
 )
 {
     has_lost_ = false;
@@ -138,7 +138,7 @@ void group_acquire::requests::ask(
         if (std::exchange(requests_[i].to_ask, false))
             operations::try_acquire_for(where, expect(i), id, milliseconds{0}, options_);
     };
-    in_portions(core_.strand(), of_.parts.size(), portion, ask_one, [this] {
+    in_portions(core_.strand(), of_.parts.size(), in_a_turn, ask_one, [this] {
         if (--unanswered_ == 0)
             over.set(true);
     });
