@@ -48,6 +48,9 @@ public:
 
     bool is_set() const noexcept { return is_set_; }
 
+    /// A task waits for it.
+    bool is_awaited() const noexcept { return waiting_ != nullptr; }
+
     bool await_ready() const noexcept { return is_set_; }
     void await_suspend(std::coroutine_handle<> waiting) noexcept { waiting_ = waiting; }
     T await_resume()

@@ -79,13 +79,13 @@ void release_of(
         how.queue_keys(key, prefix),
         {},
         true};  // a second one would find nothing, and say that it was not held
-    if (how.tells_list)
+    if (how.tells_list())
         about.arguments.push_back(inside->mailbox_argument(decide::slot_of(key)));
     about.arguments.push_back(std::move(field));
     about.arguments.push_back(how.channel(key, prefix));
-    if (how.tells_list)
+    if (how.tells_list())
         about.arguments.push_back(decide::wait_list(key, prefix));
-    if (how.tells_list && !how.has_leases)
+    if (how.tells_list() && !how.has_leases)
         about.arguments.emplace_back();  // nobody joins the list
     about.keys.insert(about.keys.begin(), key);
     if (auto more = how.release_argument(key, prefix); !more.empty())
@@ -131,7 +131,6 @@ private:
         one(inside& whose, std::string name) : of{whose}, channel{std::move(name)} {}
         void on_subscribed() override { of.tell({}, {}); }
         void on_message(std::string_view text) override { of.tell(channel, std::string{text}); }
-        void on_interrupted() override {}
 
         inside& of;
         std::string channel;

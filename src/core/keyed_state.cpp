@@ -118,10 +118,10 @@ void keyed_state_registry::on_reached(slot_filter const& mine)
             each->on_reached();
 }
 
-void keyed_state_registry::on_mailbox(slot_filter const& mine)
+void keyed_state_registry::on_mailbox()
 {
     for (auto const& each : all())
-        if (may_be_told(each->kind()) && mine(each->slot()))
+        if (may_be_told(each->kind()))
             each->on_mailbox();
 }
 

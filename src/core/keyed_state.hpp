@@ -85,7 +85,7 @@ public:
     /// It is the turn of the request with that number; so many listen to the key's own channel.
     virtual void on_turn(std::uint64_t /*number*/, std::uint64_t /*listening*/) {}
 
-    /// The mailbox of its slot is live or is not any more.
+    /// A mailbox of the client is live or is not any more, perhaps that of its slot.
     virtual void on_mailbox() {}
 
     /// Its first acquire sleeps, and a message wakes it.
@@ -159,7 +159,7 @@ public:
 
     // The same call for all of them.
     void on_reached(slot_filter const&);
-    void on_mailbox(slot_filter const&);
+    void on_mailbox();
     void tell(presence&) const;
     void end_waiters(failure why);
     void forget();

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 
 namespace colock {
@@ -20,7 +19,7 @@ constexpr std::chrono::minutes unused{1};
 mailbox::mailbox(core& owner)
     : core_{owner}
     , look_{[this] { look(); }}
-    , news_{[this] { tell_news(); }}
+    , news_{[this] { core_.keyed_states().on_mailbox(); }}
 {}
 
 unsigned mailbox::key_of(unsigned slot) const noexcept
@@ -54,18 +53,8 @@ void mailbox::start()
 void mailbox::box::change(bool is_live, bool is_refused)
 {
     now = {is_live, is_refused, ++of.changes_};
-    is_news = true;
     if (of.core_.has_links())
         of.core_.set_alarm(of.news_, clock::now());
-}
-
-void mailbox::tell_news()
-{
-    std::set<unsigned> keys;
-    for (auto& [key, which] : open_)
-        if (std::exchange(which.is_news, false))
-            keys.insert(key);
-    core_.keyed_states().on_mailbox([&](unsigned slot) { return keys.contains(key_of(slot)); });
 }
 
 auto mailbox::close(boxes::iterator which) -> boxes::iterator

@@ -88,14 +88,12 @@ private:
         std::string channel{};
         time_point used{};
         state now{};
-        bool is_news = false;  ///< those who wait don't know yet
     };
     using boxes = std::map<unsigned, box>;
 
     unsigned key_of(unsigned slot) const noexcept;
     void read(std::string_view payload);
     void look();
-    void tell_news();
     boxes::iterator close(boxes::iterator);
 
     core& core_;

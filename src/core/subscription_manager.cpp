@@ -13,7 +13,6 @@ subscription_manager::line::line(subscription_manager& whose, unsigned which)
     : of{whose}
     , pubsub{which}
     , table{whose.core_.settings().linger}
-    , pump_at{never}
 {}
 
 subscription_manager::line& subscription_manager::over(unsigned pubsub)
@@ -108,24 +107,19 @@ void subscription_manager::start()
 
 void subscription_manager::stop()
 {
-    for (auto const& [pubsub, there] : lines_) {
+    for (auto const& [pubsub, there] : lines_)
         there->pump.clear();
-        there->pump_at = never;
-    }
     count_channels();
 }
 
 void subscription_manager::pump_by(line& there, time_point at)
 {
-    if (at >= there.pump_at)
-        return;
-    there.pump_at = at;
-    core_.set_alarm(there.pump, at);
+    if (!there.pump.is_due_by(at))
+        core_.set_alarm(there.pump, at);
 }
 
 void subscription_manager::pump(line& there)
 {
-    there.pump_at = never;
     auto change = there.table.next_change(clock::now());
     count_channels();
     if (!change.empty())

@@ -32,7 +32,7 @@ public:
         virtual void on_message(std::string_view payload) = 0;
 
         /// The subscription is not live any more; it will be confirmed again.
-        virtual void on_interrupted() = 0;
+        virtual void on_interrupted() {}
 
         /// The server does not allow the user this channel. It is asked again after a while.
         virtual void on_not_subscribed() {}
@@ -81,7 +81,6 @@ private:
         unsigned pubsub;
         decide::subscription_table table;
         decide::alarm_queue::alarm pump{[this] { of.pump(*this); }};
-        time_point pump_at;  ///< when `pump` is set to
     };
 
     /// The listeners of a channel, and its link.

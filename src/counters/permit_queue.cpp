@@ -1,18 +1,26 @@
 #include "core/core.hpp"
 #include "counters/permit_queue.hpp"
 #include "decide/outcome.hpp"
+#include "decide/wait_plan.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace colock {
 
+namespace {
+
+/// How long the first of the list, at least, lets those ask that the same release may have told.
+constexpr clock::duration shortest_pause = milliseconds{1};
+
+}  // namespace
+
 permit_queue::permit_queue(
     core& inside, state_kind kind, std::string name, std::unique_ptr<policy> how
 )
     : wait_queue{inside, kind, std::move(name)}
     , policy_{std::move(how)}
-    , wait_{inside, *this, !policy_->asks_for_all(), wake_, [this] { on_message(); }}
+    , place_{inside, *this, !policy_->asks_for_all(), wake_, [this] { on_message(); }}
     , sleep_{[this] { wake(); }}
     , sending_{inside}
 {}
@@ -21,8 +29,7 @@ permit_queue::~permit_queue() = default;
 
 void permit_queue::admit(std::shared_ptr<waiter> const& who)
 {
-    arrive(*who);
-    bool const comes_after = who->once && sleeping_ && !is_empty();
+    bool const comes_after = who->once && is_asleep() && !is_empty();
     if (comes_after && !policy_->asks_for_all()) {
         who->give_up();
         return;
@@ -34,7 +41,7 @@ void permit_queue::admit(std::shared_ptr<waiter> const& who)
     bool const needs_answer = policy_->asks_for_all() && (who->once || who->wait);
     if (!contending_)
         contend();
-    else if (sleeping_ && (needs_answer || first_knows_more))
+    else if (is_asleep() && (needs_answer || first_knows_more))
         wake();
     else if (next_action() == action::hand_out)
         ask_for_next();
@@ -62,7 +69,7 @@ void permit_queue::on_left(waiter&, bool was_first)
 // The client decides again at once: a request that is not sent yet is taken back.
 void permit_queue::ask_for_next()
 {
-    if (sleeping_)
+    if (is_asleep())
         wake();
     else
         sending_.withdraw();
@@ -94,7 +101,7 @@ void permit_queue::send_away_who_tried_once()
 
 void permit_queue::on_reached()
 {
-    if (sleeping_)
+    if (is_asleep())
         wake();
     else if (is_expired())
         sending_.withdraw();
@@ -164,10 +171,10 @@ std::optional<script_call::request> permit_queue::script_for(action next)
     policy_->set_total(total_of_first());
     count_attempt();
     asked_at_ = core_.mailbox().of(slot());
-    is_named_ = !policy_->asks_for_all() && !first().once && asked_at_.is_live;
-    if (is_named_)
+    bool const named = !policy_->asks_for_all() && !first().once && asked_at_.is_live;
+    if (named)
         request_.lists();
-    auto since = is_named_ ? std::to_string(wait_.place.since()) : std::string{wait_place::none};
+    auto since = named ? std::to_string(place_.since()) : std::string{wait_place::none};
     if (first().once || asked_at_.is_refused)
         since.clear();
     return policy_->ask({std::move(since), entry()});
@@ -190,7 +197,8 @@ strand_task permit_queue::contend()
             continue;
         }
         wake_.reset();
-        wait_.begin_attempt();
+        heard_ = never;
+        place_.begin_attempt();
         script_call now{std::move(*what), slot()};
         ask_copies(now.call, next);
         auto const until = request_.is_open() ? request_.until() : never;
@@ -200,9 +208,7 @@ strand_task permit_queue::contend()
             got.what = answer::kind::not_now;  // it finds nothing next time, and asks the copies
         bool const asleep = undoes ? conclude_undo(got) : conclude_request(got, now.call.wants);
         if (asleep) {
-            sleeping_ = true;
             co_await wake_;
-            sleeping_ = false;
             sleep_.clear();
         } else
             co_await sending_.repeats(got, {.owed = undoes, .until = until});
@@ -225,7 +231,7 @@ void permit_queue::ask_copies(step& call, action which) const
 
 void permit_queue::end_contending()
 {
-    wait_.place.over();
+    place_.over();
     contending_ = false;
     keyed_state::unregister();
 }
@@ -248,12 +254,12 @@ bool permit_queue::conclude_request(answer const& got, decide::copies const& wan
     case decide::outcome::kind::lost: break;
     case decide::outcome::kind::failed: end_arrived(calls_, is.why); break;
     case decide::outcome::kind::unsynced:
-        wait_.place.over();
+        place_.over();
         request_.undo_lost();  // it is given back first; the wait for the copies was the pause
         if (!is_empty() && (first().once || is.why != error::not_replicated))
             dismiss(first(), is.why);
         break;
-    case decide::outcome::kind::granted: wait_.place.over(); break;
+    case decide::outcome::kind::granted: place_.over(); break;
     case decide::outcome::kind::refused:
         request_.refused(policy_->may_be_out_for_good());
         if (request_.is_open())  // it has not run until now
@@ -309,28 +315,35 @@ bool permit_queue::on_refused(decide::acquire_answer const& refused)
         tell_absent();
     else
         is_told_absent_ = false;
-    if (wait_.place.refused(refused, is_named_, asked_at_, [this] { return policy_->channel(); }))
+    if (place_.refused(refused, asked_at_, [this] { return policy_->channel(); }))
         return false;
-    wait_.expect(refused.pttl);
-    return sleep(wait_.next());
-}
-
-bool permit_queue::sleep(time_point longest)
-{
-    auto const at = std::min(longest, wait_.heard());
-    if (at <= clock::now())
-        wake();
-    else
-        core_.set_alarm(sleep_, at);
+    std::optional<milliseconds> left;
+    if (refused.pttl >= 0)
+        left = milliseconds{refused.pttl};
+    auto const cap = core_.settings().poll_cap;
+    auto const longest = place_.stands() ? std::min(cap, decide::longest_unkept) : cap;
+    auto const pause = decide::poll_pause(left, longest, core_.jitter());
+    sleep_until(std::min(clock::now() + pause, heard_));
     return true;
 }
 
-// The poll cap counts from now, because this message was not lost.
+void permit_queue::sleep_until(time_point when)
+{
+    if (when <= clock::now())
+        wake();
+    else
+        core_.set_alarm(sleep_, when);
+}
+
+// The first of the list is alone with the message. If it is from a client that knows the list,
+// others may have been told whose turn it is, and ask first: an attempt in vain would tell even
+// more. Many messages do not put the attempt off.
 void permit_queue::on_message()
 {
-    wait_.note_message();
-    if (sleeping_)
-        sleep(wait_.next());
+    auto const pause = std::max<clock::duration>(core_.round_trip().least(), shortest_pause);
+    heard_ = std::min(heard_, clock::now() + (place_.stands() ? pause : clock::duration{}));
+    if (is_asleep() && !sleep_.is_due_by(heard_))
+        sleep_until(heard_);
 }
 
 }  // namespace colock

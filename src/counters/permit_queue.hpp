@@ -4,11 +4,11 @@
 #include "core/core.hpp"
 #include "core/reliable.hpp"
 #include "core/script_call.hpp"
-#include "counters/permit_wait.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/open_request.hpp"
 #include "decide/reply.hpp"
 #include "redis/transport.hpp"
+#include "waiting/wait_place.hpp"
 #include "waiting/wait_queue.hpp"
 
 #include <cstdint>
@@ -119,16 +119,15 @@ public:
     // ---- For the core --------------------------------------------------------------------------
 
     void on_reached() override;
-    bool awaits_message() const noexcept override { return sleeping_ && wait_.place.can_be_told(); }
+    bool awaits_message() const noexcept override { return is_asleep() && place_.can_be_told(); }
     void on_turn(std::uint64_t number, std::uint64_t) override
     {
-        if (contending_ && policy_->number() == number)
+        if (policy_->number() == number)
             wake();
     }
     void on_mailbox() override
     {
-        if (sleeping_ && wait_.place.take_mailbox_change() &&
-            core_.mailbox().of(slot()).is_settled())
+        if (is_asleep() && place_.take_mailbox_change() && core_.mailbox().of(slot()).is_settled())
             wake();
     }
     void end_waiters(failure) override;
@@ -144,7 +143,8 @@ private:
     void ask_copies(step&, action) const;
     bool on_refused(decide::acquire_answer const&);
     std::string entry() const;
-    bool sleep(time_point longest);
+    void sleep_until(time_point);
+    bool is_asleep() const noexcept { return wake_.is_awaited(); }
 
     action next_action();
     action decide_next();
@@ -175,16 +175,15 @@ private:
     std::unique_ptr<policy> policy_;
     decide::open_request request_;
     event<bool> wake_;
-    permit_wait wait_;
+    wait_place place_;
+    time_point heard_ = never;   ///< when to ask because of a message
     mailbox::state asked_at_{};  ///< when the step under way was sent
-    bool is_named_ = false;      ///< it takes a place
     decide::alarm_queue::alarm sleep_;
     reliable sending_;
     decide::copies has_;  ///< of what the open request has taken
     unsigned replicas_ = 0;
     std::uint64_t calls_ = 0;  ///< the last one that the step under way is for
     bool contending_ = false;
-    bool sleeping_ = false;
     std::int64_t told_total_ = 0;  ///< that a call of the queue has named; zero: none has
     bool is_told_absent_ = false;
 };

@@ -12,7 +12,6 @@ constexpr lock_traits permits{
          .extend = &scripts::permit_extend,
          .renew = &scripts::permit_extend,
          .release = &scripts::permit_release},
-    .tells_list = true,
     .is_permit = true,
     .why_gone = "the server no longer has it (its lease ended there, or it was released by its id)",
     .channel = &decide::semaphore_channel,

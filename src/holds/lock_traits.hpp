@@ -36,9 +36,8 @@ struct lock_traits {
     lock_kind kind = lock_kind::plain;
     script_set script{};
 
-    bool tells_list = false;  ///< its releases tell the first of a wait list at the server
-    bool has_list = false;    ///< its own waiters stand there
-    bool subscribes = true;   ///< gets messages of releases; otherwise it pauses between tries
+    bool has_list = false;   ///< its own waiters stand there
+    bool subscribes = true;  ///< gets messages of releases; otherwise it pauses between tries
     bool has_redisson_tokens = false;  ///< which are drawn one by one, with or without fencing
     bool has_queue = false;            ///< its queue is in Redis
     bool has_leases = false;  ///< shared: each hold has its own key; their prefix is an argument
@@ -54,6 +53,9 @@ struct lock_traits {
     std::string_view field_end{};  ///< the end of its fields
     std::string (*channel)(std::string_view name, std::string_view prefix) = &decide::lock_channel;
     bool decide::inspect_answer::*held = &decide::inspect_answer::locked;
+
+    /// Its releases tell the first of a wait list at the server.
+    bool tells_list() const noexcept { return !has_queue; }
 
     /// A side of a read-write lock: there may be an ownership of the other side with the same
     /// field.

@@ -216,7 +216,7 @@ void ownership::expire(time_point now)
     holds_.lose_due(now, field_);
     if (!is_held()) {
         forget_renewal();
-        if (listener_ && !listener_->keep_lost())
+        if (listener_ && !listener_->changed())
             detach();  // waiters here may try; the server decides when they succeed
     }
     watch();
@@ -399,7 +399,7 @@ void ownership::settled()
         watch();
     }
     if (listener_)
-        listener_->settled();
+        listener_->changed();
     if (is_suspect())
         suspect();
 }

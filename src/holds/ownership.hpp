@@ -431,20 +431,4 @@ private:
     std::unique_ptr<loss_notice> notice_;        ///< none unless the config asks for it
 };
 
-/// It has this number, and a hold wants it.
-inline bool is_wanted_with(ownership const* held, std::uint64_t number) noexcept
-{
-    return held && held->number() == number && held->is_wanted();
-}
-
-/// Somebody has taken the ownership with this number away: true if it is this one, which asks the
-/// server then.
-inline bool suspect_if(ownership* held, std::uint64_t number)
-{
-    bool const is_meant = held && held->number() == number;
-    if (is_meant)
-        held->suspect();
-    return is_meant;
-}
-
 }  // namespace colock

@@ -20,7 +20,7 @@ class ownership_listener {
 public:
     /// The last hold is released. True if the lock is handed over: a waiter has the ownership now,
     /// or will ask with its field.
-    virtual bool hand_over(detail::hold_state& last) = 0;
+    virtual bool hand_over(detail::hold_state& /*last*/) { return false; }
 
     /// A release is about to be sent: the number of the request that the script is to put at the
     /// end of the wait list if another one has the turn; zero for none.
@@ -33,12 +33,9 @@ public:
     /// It has ended or is lost: the lock is open to the next attempt.
     virtual void ended(ownership&) = 0;
 
-    /// It is lost, and not released yet. True if the listener keeps it until it is released; its
-    /// field may belong to another ownership by then.
-    virtual bool keep_lost() { return false; }
-
-    /// Its steps are answered, and it still exists.
-    virtual void settled() {}
+    /// It is lost, or its steps are answered, and it is not released yet. True if the listener
+    /// keeps a lost one until it is released; its field may belong to another ownership by then.
+    virtual bool changed() { return false; }
 
 protected:
     ~ownership_listener() = default;

@@ -73,17 +73,17 @@ void server_field::write_release(script_texts& to, std::string_view channel, std
         to.add_key(decide::permit_leases(name_, prefix()));
     for (auto const& key : how_.queue_keys(name_, prefix()))
         to.add_key(key);
-    if (how_.tells_list) {
+    if (how_.tells_list()) {
         core_.write_mailbox_argument(to.text(), slot_);
         to.end_argument();
     }
     write_id(to);
     to.add_argument(channel);
-    if (how_.tells_list) {
+    if (how_.tells_list()) {
         decide::write_wait_list(to.text(), name_, prefix());
         to.end_argument();
     }
-    if (how_.tells_list && !how_.has_leases) {
+    if (how_.tells_list() && !how_.has_leases) {
         if (joins != 0)
             core_.write_field(to.text(), joins);
         to.end_argument();

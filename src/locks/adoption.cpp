@@ -97,7 +97,6 @@ adoption::adoption(
 
 void adoption::admit(std::shared_ptr<waiter> const& who)
 {
-    arrive(*who);
     join(who);
     if (!running_)
         ask();
@@ -208,6 +207,7 @@ void adopt_claim(core_ptr inside, handler<adopted> handler, claim what, acquire_
         core& owner = *who->inside;
         if (auto const ec = wrong ? wrong : owner.enter())
             return who->fail(ec);
+        who->arrive();
         auto const key = field + ' ' + who->name;
         auto const make = [&] {
             return make_recycled<adoption>(owner, *how, key, who->name, field);

@@ -20,7 +20,7 @@ contention::contention(
     keyed_state const& lock,
     lock_traits const& how,
     event<bool>& wake,
-    std::function<std::uint64_t()> number,
+    decide::open_request const& asked,
     std::function<void()> on_alarm
 )
     : entry{lock.name(), lock.slot()}
@@ -28,28 +28,31 @@ contention::contention(
     , core_{inside}
     , how_{how}
     , wake_{wake}
-    , number_{std::move(number)}
+    , request_{asked}
     , on_alarm_{std::move(on_alarm)}
 {}
 
 // ---- Other clients -----------------------------------------------------------------------------
 
-bool contention::refused(
-    decide::acquire_answer const& got, bool named, mailbox::state const& asked_at
-)
+bool contention::refused(decide::acquire_answer const& got, mailbox::state const& asked_at)
 {
     if (got.is_foreign)
         courtesy_.met_foreigner(clock::now());
-    return place.refused(got, named, asked_at, [this] {
-        return how_.channel(name(), core_.settings().key_prefix);
-    });
+    return place.refused(got, asked_at, [this] { return channel(); });
+}
+
+std::string contention::channel() const
+{
+    return how_.channel(name(), core_.settings().key_prefix);
 }
 
 void contention::on_turn(std::uint64_t listening)
 {
     if (heard_ != never)
         return;  // it asks by an earlier message, or this is the same letter by the other way
-    bool const others = listening > (place.hears() ? 1U : 0U);
+    // This client's own subscription may linger.
+    bool const others =
+        listening > 1 || (listening == 1 && !core_.subscriptions().is_live(channel()));
     hear(courtesy_.ask_at(clock::now(), others, core_.round_trip().usual()));
 }
 
@@ -57,11 +60,8 @@ void contention::on_turn(std::uint64_t listening)
 void contention::hear(time_point when)
 {
     heard_ = std::min(heard_, when);
-    if (!is_sleeping())
-        return;
-    auto const deadline = *deadline_;
-    get_up();
-    sleep_to_cap(deadline);
+    if (is_sleeping())
+        sleep_to_cap(*deadline_);
 }
 
 // A client without a place asks for one, or listens to the lock's channel. One with a place looks
@@ -77,9 +77,7 @@ void contention::on_mailbox()
     } else if (now.is_settled()) {
         wake_.set(true);
     } else if (place.stands() && !alarm_.is_due_by(clock::now() + core_.settings().poll_cap)) {
-        auto const deadline = *deadline_;
-        get_up();
-        sleep_to_cap(deadline);
+        sleep_to_cap(*deadline_);
     }
 }
 
@@ -124,12 +122,12 @@ void contention::sleep_out(std::int64_t pttl, time_point deadline)
 
 void contention::sleep_to_cap(time_point deadline)
 {
+    entry::leave();
     if (heard_ != never)
         return sleep_until(heard_, deadline);
     deadline_ = deadline;
     alarm_.clear();
-    if (!is_polled())
-        core_.poller().add(*this);
+    core_.poller().add(*this);
 }
 
 void contention::get_up() noexcept
@@ -149,7 +147,7 @@ auto contention::to_look_for() const -> looked_for
     auto const& prefix = core_.settings().key_prefix;
     looked_for words{decide::wait_list(name(), prefix), {}, place.hears()};
     if (place.stands())
-        words.entry = core_.field(number_());
+        words.entry = core_.field(request_.number());
     return words;
 }
 

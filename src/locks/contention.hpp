@@ -4,6 +4,7 @@
 #include "core/keyed_state.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/courtesy.hpp"
+#include "decide/open_request.hpp"
 #include "decide/token_block.hpp"
 #include "holds/lock_traits.hpp"
 #include "locks/poller.hpp"
@@ -22,13 +23,13 @@ namespace colock {
 class contention final : private poller::entry {
 public:
     /// `wake` ends a sleep of the head. `on_alarm` follows when a sleep is over, or when what is
-    /// remembered may be forgotten. `number` is that of the request.
+    /// remembered may be forgotten.
     contention(
         core&,
         keyed_state const& lock,
         lock_traits const&,
         event<bool>& wake,
-        std::function<std::uint64_t()> number,
+        decide::open_request const& asked,
         std::function<void()> on_alarm
     );
 
@@ -49,7 +50,7 @@ public:
     }
 
     /// Somebody else has the lock, see `wait_place::refused`.
-    bool refused(decide::acquire_answer const&, bool named, mailbox::state const& asked_at);
+    bool refused(decide::acquire_answer const&, mailbox::state const& asked_at);
 
     /// It is this client's turn.
     void on_turn(std::uint64_t listening);
@@ -103,11 +104,12 @@ private:
     looked_for to_look_for() const override;
     bool is_sure_to_be_told() const noexcept override { return place.is_sure_to_be_told(); }
     void hear(time_point when);
+    std::string channel() const;
 
     core& core_;
     lock_traits const& how_;
     event<bool>& wake_;
-    std::function<std::uint64_t()> number_;
+    decide::open_request const& request_;
     decide::courtesy courtesy_;
     time_point back_until_{};
     std::optional<time_point> deadline_{};  ///< of the head, while it sleeps

@@ -10,8 +10,7 @@
 namespace colock {
 
 exclusive_lock::exclusive_lock(core& inside, lock_traits const& how, std::string of)
-    : wait_queue{inside, state_of(how.kind), std::move(of)}
-    , how_{how}
+    : one_owner{inside, how, std::move(of)}
 {}
 
 exclusive_lock::~exclusive_lock() = default;
@@ -20,17 +19,8 @@ exclusive_lock::~exclusive_lock() = default;
 
 void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
 {
-    arrive(*who);
-    if (ownership_ && who->shared_owner && ownership_->who() == who->who && ownership_->is_held()) {
-        // Look at the clock: after a pause of the process the timer has not fired yet.
-        auto const held = ownership_;
-        held->expire(clock::now());
-        if (held->is_held())
-            enter(who);
-        else
-            who->fail(error::lost);  // which may destroy this
-        return;
-    }
+    if (is_of_owner(*who))
+        return enter(who);
     if (who->once && is_taken_for(*who)) {
         who->give_up();
         forget_if_idle();  // made only for this acquire
@@ -53,12 +43,6 @@ void exclusive_lock::hand_out(grant const& what)
     auto const taken = make_hold(*who, what.last_token);
     begin(*who, taken, what);
     send_away_who_tries_once();
-}
-
-void exclusive_lock::taken_away(time_point sent)
-{
-    if (ownership_)
-        ownership_->taken_away(sent);
 }
 
 // An ownership that stands already ends: only one owner at a time has the lock at the server.
@@ -180,24 +164,23 @@ contention& exclusive_lock::ensure_contention()
 {
     if (contention_)
         return *contention_;
+    auto& by = ensure_asker();
     contention_ = std::make_unique<contention>(
-        core_,
-        *this,
-        how_,
-        ensure_asker().wake_event(),
-        [this] { return asker_->number(); },
-        [this] { on_contention_alarm(); }
+        core_, *this, how_, by.wake_event(), by.asked(), [this] { on_contention_alarm(); }
     );
     return *contention_;
 }
 
-void exclusive_lock::end_contention()
+void exclusive_lock::asking_ended()
 {
+    if (contention_) {
+        contention_->end();
+        if (!contention_->remember())
+            contention_.reset();
+    }
     if (!contention_)
-        return;
-    contention_->end();
-    if (!contention_->remember())
-        contention_.reset();
+        asker_.reset();
+    forget_if_idle();
 }
 
 // Drops it if nothing refers to it any more. May destroy it.

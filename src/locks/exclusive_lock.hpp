@@ -5,13 +5,9 @@
 #include "decide/handover.hpp"
 #include "decide/open_request.hpp"
 #include "decide/reply.hpp"
-#include "holds/lock_traits.hpp"
-#include "holds/ownership.hpp"
-#include "holds/ownership_listener.hpp"
 #include "locks/contention.hpp"
-#include "locks/re_entry.hpp"
+#include "locks/one_owner.hpp"
 #include "redis/transport.hpp"
-#include "waiting/wait_queue.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +18,7 @@ namespace colock {
 
 /// All that this client knows of a key that one owner holds at a time: its ownership, its waiters,
 /// and the one attempt that is under way for the first of them.
-class exclusive_lock : public wait_queue, public ownership_listener {
+class exclusive_lock : public one_owner {
 public:
     exclusive_lock(core& inside, lock_traits const&, std::string name);
     ~exclusive_lock() override;
@@ -33,17 +29,8 @@ public:
         return static_cast<exclusive_lock*>(inside.keyed_states().find(state_of(kind), name));
     }
 
-    ownership* held() const noexcept { return ownership_.get(); }
-
     // ---- For the calls -------------------------------------------------------------------------
 
-    ownership* held(owner const&) const noexcept override { return held(); }
-    void taken_away(time_point sent) override;
-    bool on_forced(std::uint64_t number) override { return suspect_if(ownership_.get(), number); }
-    bool wants(std::uint64_t number) const noexcept override
-    {
-        return is_wanted_with(ownership_.get(), number);
-    }
     void on_turn(std::uint64_t number, std::uint64_t listening) override;
     void on_mailbox() override
     {
@@ -65,11 +52,6 @@ public:
     void released(ownership const&, decide::release_answer const&, unsigned others) override;
     void ended(ownership&) override;
 
-    bool is_taken() const noexcept override
-    {
-        return (ownership_ && ownership_->is_held()) || wait_queue::is_taken();
-    }
-
     // ---- For the core --------------------------------------------------------------------------
 
     bool is_in_use() const noexcept override { return !is_empty() || is_asking() || ownership_; }
@@ -89,11 +71,6 @@ public:
 
     /// Drops what is remembered of the turns between clients.
     void forget() override;
-    void destroy_pending() noexcept override
-    {
-        ownership_.reset();
-        wait_queue::destroy_pending();
-    }
 
 protected:
     // Hooks for a lock with another queue beside this one; see `writers`.
@@ -147,6 +124,7 @@ private:
         /// The number of its request that a release may put into the wait list; zero for none.
         std::uint64_t number_that_joins();
         std::uint64_t number() const noexcept { return request_.number(); }
+        decide::open_request const& asked() const noexcept { return request_; }
 
     private:
         friend struct request;
@@ -174,7 +152,6 @@ private:
             if (request_.is_listed() || request_.stands(clock::now()))
                 give_back();
         }
-        void get_up() noexcept;
 
         exclusive_lock& of_;
         event<bool> wake_;
@@ -207,19 +184,13 @@ private:
     void on_contention_alarm()
     {
         if (is_asking())
-            return asker_->wake();
-        end_contention();  // which ends this alarm
-        asking_ended();
+            asker_->wake();
+        else
+            asking_ended();
     }
-    void end_contention();
 
-    /// Nobody waits any more. The contention refers to the asker.
-    void asking_ended()
-    {
-        if (!contention_)
-            asker_.reset();
-        forget_if_idle();  // which may destroy this
-    }
+    /// Nobody waits any more. The contention refers to the asker. May destroy this.
+    void asking_ended();
 
     /// How the next waiter may get the lock from the last hold, which ends.
     decide::handover_kind how_to_pass(waiter const& next, hold_state const& last) const;
@@ -244,18 +215,12 @@ private:
     void begin(waiter&, hold_ptr const& taken, grant const&);
 
     hold_ptr make_hold(waiter const&, std::uint64_t only_token);
-    void enter(std::shared_ptr<waiter> const& who) override
-    {
-        enter_again(who, ownership_, [this](waiter const& entered) { admit_same_owner(entered); });
-    }
     void on_left(waiter&, bool was_first) override
     {
         if (was_first && asker_)
             asker_->on_head_left();
     }
 
-    lock_traits const& how_;
-    std::shared_ptr<ownership> ownership_;
     time_point since_{};                      ///< the tenure's first grant
     std::unique_ptr<asker> asker_;            ///< while somebody waits, or there is contention
     std::unique_ptr<contention> contention_;  ///< its event is in the asker, so it goes first

@@ -65,26 +65,26 @@ strand_task exclusive_lock::asker::run()
     core::activity const contending{of_.core_};
     running_ = true;
     while (!of_.is_empty()) {
-        if (has_to_wait()) {
-            co_await wake_;
-            get_up();
-            continue;
+        bool sleeps = has_to_wait();
+        if (!sleeps) {
+            if (request_.number() == 0)
+                request_.begin(of_.core_.next_number());
+            request now{of_, *this};
+            begin();
+            answer const got = co_await sending_.send(now.call);
+            sleeps = judge(now, got);
+            if (!sleeps && !of_.is_empty())
+                co_await sending_.repeats(got, {});
         }
-        if (request_.number() == 0)
-            request_.begin(of_.core_.next_number());
-        request now{of_, *this};
-        begin();
-        answer const got = co_await sending_.send(now.call);
-        if (judge(now, got)) {
+        if (sleeps) {
             co_await wake_;
-            get_up();
-        } else if (!of_.is_empty())
-            co_await sending_.repeats(got, {});
+            if (of_.contention_)
+                of_.contention_->get_up();
+        }
     }
     give_back_if_open();
     if (!of_.ownership_)
         of_.forget_tenure();
-    of_.end_contention();
     request_.close();
     running_ = false;
     of_.asking_ended();  // which may destroy this, and the lock
@@ -189,12 +189,6 @@ std::uint64_t exclusive_lock::asker::followers() const noexcept
     return found;
 }
 
-void exclusive_lock::asker::get_up() noexcept
-{
-    if (of_.contention_)
-        of_.contention_->get_up();
-}
-
 void exclusive_lock::asker::on_head_left()
 {
     bool const goes_on = of_.is_empty() && sending_.withdraw();
@@ -279,7 +273,7 @@ bool exclusive_lock::asker::on_refused(request const& asked, decide::acquire_ans
         return true;
     }
     auto& others = of_.ensure_contention();
-    if (others.refused(got, named, asked.asked_at))
+    if (others.refused(got, asked.asked_at))
         return false;
     others.sleep_out(got.pttl, head.deadline());
     return true;

@@ -2,7 +2,6 @@
 #include "core/core.hpp"
 #include "decide/fair_wait.hpp"
 #include "locks/fair_lock.hpp"
-#include "locks/re_entry.hpp"
 #include "redis/link_settings.hpp"
 
 #include <algorithm>
@@ -11,8 +10,7 @@
 namespace colock {
 
 fair_lock_state::fair_lock_state(core& inside, lock_traits const& how, std::string of)
-    : wait_queue{inside, state_of(lock_kind::fair), std::move(of)}
-    , how_{how}
+    : one_owner{inside, how, std::move(of)}
     , keys_{name(), core_.settings().key_prefix}
     , channel_{how_.channel(name(), core_.settings().key_prefix)}
     , look_{[this] {
@@ -27,14 +25,9 @@ fair_lock_state::~fair_lock_state() = default;
 void fair_lock_state::admit(std::shared_ptr<waiter> const& who)
 {
     auto const life = shared_from_this();
-    arrive(*who);
-    if (ownership_ && who->shared_owner && ownership_->who() == who->who && ownership_->is_held()) {
-        enter(who);
-        return;
-    }
-    bool const is_taken = ownership_ && ownership_->is_held();
-    bool const others_wait = first_to_ask() && first_to_ask()->has_ticket();
-    if (who->once && (is_taken || others_wait)) {
+    if (is_of_owner(*who))
+        return enter(who);
+    if (who->once && is_taken_for_a_try()) {
         who->give_up();
         return;
     }
@@ -56,10 +49,8 @@ void fair_lock_state::look_again(asker const& who, std::int64_t ask_in)
 {
     auto const cap = core_.settings().poll_cap;
     auto const at = decide::look_again(clock::now(), ask_in, cap, core_.jitter());
-    if (look_.is_set() && look_at_ <= at && first_to_ask() != &who)
-        return;
-    look_at_ = at;
-    core_.set_alarm(look_, at);
+    if (!look_.is_due_by(at) || first_to_ask() == &who)
+        core_.set_alarm(look_, at);
 }
 
 // Single tries do not wait, nor do cancelled waiters that only expect an answer.
@@ -67,6 +58,14 @@ fair_lock_state::asker* fair_lock_state::first_to_ask() const noexcept
 {
     auto const at = std::ranges::find_if(waiters_, [](auto const& t) { return t->is_waiting(); });
     return at == waiters_.end() ? nullptr : at->get();
+}
+
+bool fair_lock_state::is_taken_for_a_try() const noexcept
+{
+    if (ownership_ && ownership_->is_held())
+        return true;
+    auto const* const others = first_to_ask();
+    return others && others->has_ticket();
 }
 
 void fair_lock_state::put_last(asker const& who) noexcept
@@ -136,12 +135,6 @@ void fair_lock_state::released(ownership const& which, decide::release_answer co
     core_.set_alarm(clean_up_, clock::now() + decide::ticket_life);
 }
 
-void fair_lock_state::taken_away(time_point sent)
-{
-    if (ownership_)
-        ownership_->taken_away(sent);
-}
-
 void fair_lock_state::ended(ownership& which)
 {
     if (ownership_.get() == &which)
@@ -149,16 +142,6 @@ void fair_lock_state::ended(ownership& which)
     else
         --releasing_;
     unregister_if_idle();
-}
-
-void fair_lock_state::enter(std::shared_ptr<waiter> const& who)
-{
-    // Look at the clock: after a pause of the process the timer has not fired yet.
-    auto const held = ownership_;
-    held->expire(clock::now());
-    if (!held->is_held())
-        return who->fail(error::lost);  // which may destroy this
-    enter_again(who, held, [this](waiter const& entered) { admit_same_owner(entered); });
 }
 
 // ---- The client --------------------------------------------------------------------------------
@@ -173,10 +156,9 @@ void fair_lock_state::end_waiters(failure why)
 
 void fair_lock_state::destroy_pending() noexcept
 {
-    ownership_.reset();
     for (auto const& each : waiters_)
         each->forget_caller();
-    wait_queue::destroy_pending();
+    one_owner::destroy_pending();
 }
 
 }  // namespace colock

@@ -6,11 +6,8 @@
 #include "decide/alarm_queue.hpp"
 #include "decide/names.hpp"
 #include "decide/open_request.hpp"
-#include "holds/lock_traits.hpp"
-#include "holds/ownership.hpp"
-#include "holds/ownership_listener.hpp"
 #include "locks/heartbeat.hpp"
-#include "waiting/wait_queue.hpp"
+#include "locks/one_owner.hpp"
 
 #include <cstdint>
 #include <list>
@@ -21,7 +18,7 @@ namespace colock {
 
 /// All that this client knows of one fair lock: its ownership and its waiters. The queue in Redis
 /// decides which waiter is next; there is no hand-over here.
-class fair_lock_state final : public wait_queue, public ownership_listener {
+class fair_lock_state final : public one_owner {
 public:
     class asker;
 
@@ -30,9 +27,6 @@ public:
 
     decide::fair_keys const& keys() const noexcept { return keys_; }
     std::string const& channel() const noexcept { return channel_; }
-    ownership* held(owner const&) const noexcept override { return ownership_.get(); }
-    void taken_away(time_point sent) override;
-    bool on_forced(std::uint64_t number) override { return suspect_if(ownership_.get(), number); }
 
     /// Admits an acquire: it re-enters, becomes a waiter, or gets its answer at once.
     void admit(std::shared_ptr<waiter> const&) override;
@@ -57,14 +51,8 @@ public:
 
     // ---- For the ownership ---------------------------------------------------------------------
 
-    bool hand_over(hold_state&) override { return false; }
     void released(ownership const&, decide::release_answer const&, unsigned) override;
     void ended(ownership&) override;
-
-    bool is_taken() const noexcept override
-    {
-        return (ownership_ && ownership_->is_held()) || wait_queue::is_taken();
-    }
 
     // ---- For the core --------------------------------------------------------------------------
 
@@ -74,18 +62,15 @@ public:
 private:
     static asker& asker_of(waiter const&) noexcept;
     void on_left(waiter&, bool was_first) override;
-    void enter(std::shared_ptr<waiter> const&) override;
     void unregister_if_idle();
     asker* first_to_ask() const noexcept;
+    bool is_taken_for_a_try() const noexcept;
 
-    lock_traits const& how_;
     decide::fair_keys keys_;
     std::string channel_;  ///< of the lock; the channel of each waiter begins with it
     std::list<std::shared_ptr<asker>> waiters_;  ///< in order of arrival
-    std::shared_ptr<ownership> ownership_;
-    unsigned releasing_ = 0;  ///< other ownerships that are being released
+    unsigned releasing_ = 0;                     ///< other ownerships that are being released
     decide::alarm_queue::alarm look_;
-    time_point look_at_{};
     decide::alarm_queue::alarm clean_up_;
     std::uint64_t spent_ = 0;  ///< the number for that release
 };
@@ -150,7 +135,6 @@ private:
     void on_unsynced(failure why);
     void may_stand(attempt const&) noexcept;
     void keep_ticket(time_point alive_at);
-    void ask_now();
     void begin_anew();
     void give_back();
     void detach() noexcept;
@@ -159,8 +143,7 @@ private:
     void unsubscribe();
 
     void on_subscribed() override;
-    void on_message(std::string_view) override { ask_now(); }
-    void on_interrupted() override {}
+    void on_message(std::string_view) override { wake_.set(true); }
 
     core& core_;
     fair_lock_state& lock_;
@@ -171,7 +154,6 @@ private:
     event<bool> wake_;
     reliable sending_;
     bool has_ticket_ = false;
-    bool sleeping_ = false;
     bool reviving_ = false;
     bool missed_ = false;  ///< it missed a reason to ask while it was reviving
 };

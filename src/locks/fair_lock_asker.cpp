@@ -73,25 +73,21 @@ strand_task fair_lock_state::asker::ask()
 {
     core::activity const asking{core_};
     while (who_) {
-        if (reviving_) {  // its pause was ended for that
-            missed_ = true;
-            wake_.reset();
-            sleeping_ = true;
-            co_await wake_;
-            sleeping_ = false;
-            continue;
-        }
-        attempt now{*this};
-        request_.want(now.call.wants);
-        ++who_->attempts;
         wake_.reset();
-        answer const got = co_await sending_.send(now.call);
-        if (judge(now, got)) {
-            sleeping_ = true;
+        bool sleeps = reviving_;
+        if (sleeps) {
+            missed_ = true;
+        } else {
+            attempt now{*this};
+            request_.want(now.call.wants);
+            ++who_->attempts;
+            answer const got = co_await sending_.send(now.call);
+            sleeps = judge(now, got);
+            if (!sleeps && who_)
+                co_await sending_.repeats(got, {});
+        }
+        if (sleeps)
             co_await wake_;
-            sleeping_ = false;
-        } else if (who_)
-            co_await sending_.repeats(got, {});
     }
     give_back();
     lock_.remove(*this);
@@ -192,20 +188,12 @@ void fair_lock_state::asker::begin_revival()
     sending_.withdraw();
 }
 
-void fair_lock_state::asker::ask_now()
-{
-    if (reviving_)
-        missed_ = true;
-    else
-        wake_.set(true);
-}
-
 void fair_lock_state::asker::kept(decide::keep_answer const& got, time_point sent)
 {
     bool const has_missed = std::exchange(reviving_, false) && missed_;
     if (has_missed)
-        wake_.set(true);              // also if it is asking now: then once more
-    if (!sleeping_ || sent < asked_)  // a later event is newer
+        wake_.set(true);                       // also if it is asking now: then once more
+    if (!wake_.is_awaited() || sent < asked_)  // a later event is newer
         return;
     if (got.what == decide::keep_answer::kind::waits && got.ask_in != 0 && !has_missed)
         lock_.look_again(*this, got.ask_in);
@@ -216,7 +204,7 @@ void fair_lock_state::asker::kept(decide::keep_answer const& got, time_point sen
 void fair_lock_state::asker::look()
 {
     reviving_ = false;
-    if (sleeping_)
+    if (wake_.is_awaited())
         wake_.set(true);
 }
 
@@ -242,7 +230,7 @@ void fair_lock_state::asker::fail(failure why)
 void fair_lock_state::asker::let_go()
 {
     detach();
-    if (sleeping_)
+    if (wake_.is_awaited())
         wake_.set(true);
     else
         sending_.withdraw();
@@ -260,7 +248,7 @@ bool fair_lock_state::asker::subscribe()
 void fair_lock_state::asker::on_subscribed()
 {
     if (core_.transport().is_up(lock_.slot()))
-        ask_now();
+        wake_.set(true);
 }
 
 void fair_lock_state::asker::unsubscribe()

@@ -133,7 +133,7 @@ script_call::request force_request(lock_id const& id, core const& inside)
         how.script.force, how.queue_keys(id.name, prefix), {how.channel(id.name, prefix)}, true};
     about.keys.insert(about.keys.begin(), id.name);
     auto const more = how.release_argument(id.name, prefix);
-    if (how.tells_list)
+    if (how.tells_list())
         about.arguments.push_back(decide::wait_list(id.name, prefix));
     else
         about.arguments.push_back(more);

@@ -58,7 +58,7 @@ public:
     bool is_closed() const noexcept { return closed_ && sleep_.is_set(); }
 
     /// The ownership with this number, or of this owner; nothing if there is none.
-    ownership* reading(std::uint64_t number) const noexcept
+    ownership* with_number(std::uint64_t number) const noexcept override
     {
         auto const at = ownerships_.find(number);
         return at == ownerships_.end() ? nullptr : at->second.get();
@@ -74,23 +74,16 @@ public:
 
     ownership* held(owner const& who) const noexcept override { return reading(who).get(); }
     void taken_away(time_point sent) override;
-    bool on_forced(std::uint64_t number) override { return suspect_if(reading(number), number); }
-    bool wants(std::uint64_t number) const noexcept override
-    {
-        return is_wanted_with(reading(number), number);
-    }
     bool is_taken() const noexcept override;
 
     // ---- For an ownership ----------------------------------------------------------------------
 
-    bool hand_over(hold_state&) override { return false; }
     void ended(ownership&) override;
-    bool keep_lost() override
+    bool changed() override
     {
         look_again();
         return true;
     }
-    void settled() override { look_again(); }
 
     // ---- For the core --------------------------------------------------------------------------
 
@@ -113,16 +106,14 @@ private:
         /// Asks until it is answered. The task owns the asker.
         static strand_task run(readers&, std::shared_ptr<waiter>);
 
-        bool is_of(waiter const& reader) const noexcept { return who_.get() == &reader; }
-
         /// Somebody else with the same owner asks.
         bool is_for_owner_of(waiter const& reader) const noexcept
         {
-            return !is_of(reader) && who_->shared_owner && who_->who == reader.who;
+            return who_.get() != &reader && who_->shared_owner && who_->who == reader.who;
         }
 
         /// Takes it back if it is not sent yet.
-        void withdraw();
+        void withdraw() { sending_.withdraw(); }
 
     private:
         // True if it has to ask again.
@@ -165,7 +156,6 @@ private:
     void ask_again();
     void on_subscribed() override { ask_again(); }
     void on_message(std::string_view) override;
-    void on_interrupted() override {}  // the poll cap serves until it is confirmed again
 
     writers* beside() const noexcept;
 

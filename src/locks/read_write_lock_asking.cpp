@@ -130,6 +130,4 @@ void readers::asker::hand_out(decide::proven_grant const& proven)
     who_->grant(taken);
 }
 
-void readers::asker::withdraw() { sending_.withdraw(); }
-
 }  // namespace colock

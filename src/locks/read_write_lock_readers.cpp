@@ -53,7 +53,6 @@ std::shared_ptr<ownership> readers::reading(owner const& who) const noexcept
 
 void readers::admit(std::shared_ptr<waiter> const& who)
 {
-    arrive(*who);
     auto const life = shared_from_this();
     if (may_enter(*who)) {
         enter(who);
@@ -93,7 +92,7 @@ bool readers::may_enter(waiter const& who) const noexcept
         return true;
     if (!is_written_by(who))
         return false;
-    auto const* const before = reading(written()->number());
+    auto const* const before = with_number(written()->number());
     return !before || !before->is_settling();  // in or out
 }
 
@@ -213,11 +212,8 @@ void readers::ended(ownership& which)
 void readers::taken_away(time_point sent)
 {
     auto const life = shared_from_this();
-    for (auto const& [number, held] : std::unordered_map{ownerships_}) {
-        held->taken_away(sent);
-        if (held->is_gone())
-            ownerships_.erase(number);
-    }
+    for (auto const& [number, held] : std::unordered_map{ownerships_})
+        held->taken_away(sent);  // which may end it
 }
 
 // ---- The channel -------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ bool writers::stands_behind(waiter const& who) const
 bool writers::may_go_on(ownership const& held) const
 {
     auto const r = beside();
-    return !r || !((head() && r->has_one_before(*head())) || r->reading(held.number()));
+    return !r || !((head() && r->has_one_before(*head())) || r->with_number(held.number()));
 }
 
 void writers::on_queue_changed()
@@ -85,7 +85,7 @@ void writers::on_queue_changed()
 void writers::ended(ownership& which)
 {
     auto const r = beside();
-    if (auto* const reads = r && which.is_gone() ? r->reading(which.number()) : nullptr)
+    if (auto* const reads = r && which.is_gone() ? r->with_number(which.number()) : nullptr)
         reads->suspect();
     exclusive_lock::ended(which);
 }

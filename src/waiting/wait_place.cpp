@@ -34,11 +34,11 @@ void wait_place::note(decide::acquire_answer const& got) noexcept
 }
 
 // Until the mailbox is live, or refused, there is nothing to be done but to wait for that.
-bool wait_place::needs_channel(bool named) const noexcept
+bool wait_place::needs_channel() const noexcept
 {
     if (stands())
         return it_ == standing::first_to_foreigner;
-    return !has_list_ || named || core_.mailbox().of(slot_).is_refused;
+    return !has_list_ || known_at_.is_live || core_.mailbox().of(slot_).is_refused;
 }
 
 void wait_place::begin_joining()
@@ -81,16 +81,8 @@ void wait_place::over() noexcept
 
 void wait_place::unsubscribe()
 {
-    hears_ = false;
     if (!channel_.empty())
         core_.subscriptions().remove(std::exchange(channel_, {}), *this);
-}
-
-// Messages from before the subscription were missed.
-void wait_place::on_subscribed()
-{
-    hears_ = true;
-    ask_.set(true);
 }
 
 }  // namespace colock

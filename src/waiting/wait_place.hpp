@@ -48,20 +48,17 @@ public:
     /// An attempt is about to be sent.
     void begin_attempt() noexcept { forget_release(); }
 
-    /// It was refused. `named`: it was to take a place. `asked_at`: the mailbox when it was sent.
-    /// Listens to the key's channel if that is necessary; `channel` makes its name. True if a
-    /// message may have been missed, so that the client has to ask once more.
+    /// It was refused, and waits. `asked_at`: the mailbox when it was sent; if that was live, it
+    /// was to take a place. Listens to the key's channel if that is necessary; `channel` makes its
+    /// name. True if a message may have been missed, so that the client has to ask once more.
     template <class Channel>
     bool refused(
-        decide::acquire_answer const& got,
-        bool named,
-        mailbox::state const& asked_at,
-        Channel const& channel
+        decide::acquire_answer const& got, mailbox::state const& asked_at, Channel const& channel
     )
     {
         note(got);
         known_at_ = asked_at;
-        if (!needs_channel(named))
+        if (!needs_channel())
             unsubscribe();
         else if (subscribe(channel))
             return true;
@@ -103,11 +100,14 @@ public:
     /// A message can wake it.
     bool can_be_told() const noexcept
     {
-        return hears_ || (stands() && core_.mailbox().of(slot_).is_live);
+        return hears() || (stands() && core_.mailbox().of(slot_).is_live);
     }
 
     /// It listens to the key's channel, so that it hears the next message there.
-    bool hears() const noexcept { return hears_; }
+    bool hears() const noexcept
+    {
+        return !channel_.empty() && core_.subscriptions().is_live(channel_);
+    }
 
 private:
     /// By the last answer. Those from `joined` on stand in the list, those from `first` on first.
@@ -122,21 +122,20 @@ private:
 
     void note(decide::acquire_answer const&) noexcept;
     void forget_release() noexcept;
-    bool needs_channel(bool named) const noexcept;
+    bool needs_channel() const noexcept;
     template <class Channel>
     bool subscribe(Channel const& channel)
     {
         if (!channel_.empty())
             return false;
         channel_ = channel();
-        hears_ = core_.subscriptions().add(channel_, *this);
-        return hears_;
+        return core_.subscriptions().add(channel_, *this);
     }
     void unsubscribe();
 
-    void on_subscribed() override;
+    // Messages from before the subscription were missed.
+    void on_subscribed() override { ask_.set(true); }
     void on_message(std::string_view) override { heard_(); }
-    void on_interrupted() override { hears_ = false; }
 
     core& core_;
     unsigned const slot_;
@@ -147,7 +146,6 @@ private:
     std::int64_t since_ = 0;     ///< the place, in µs of the server; zero before it has one
     mailbox::state known_at_{};  ///< the mailbox, when this answer was asked for
     standing it_ = standing::outside;
-    bool hears_ = false;
 };
 
 }  // namespace colock

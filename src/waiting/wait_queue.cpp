@@ -1,16 +1,11 @@
 #include "decide/presence.hpp"
+#include "holds/ownership.hpp"
 #include "waiting/wait_queue.hpp"
 
 #include <ranges>
 #include <vector>
 
 namespace colock {
-
-void wait_queue::arrive(waiter& who)
-{
-    who.asked = clock::now();
-    who.arrival = core_.next_arrival();
-}
 
 void wait_queue::join(std::shared_ptr<waiter> const& who)
 {
@@ -29,11 +24,13 @@ void wait_queue::join(std::shared_ptr<waiter> const& who)
 std::shared_ptr<waiter> wait_queue::take_out(waiter& who)
 {
     auto self = std::move(who.queued);
+    bool const was_first = &first() == &who;
     unlink(who);
     --core_.count.waiters;
     who.limit.clear();
     who.queue = nullptr;
-    on_queue_changed();
+    if (was_first)
+        on_queue_changed();
     return self;
 }
 
@@ -82,6 +79,20 @@ void wait_queue::end_arrived(std::uint64_t last, failure why)
     }
     for (auto const& who : std::views::reverse(gone))
         on_left(*who, who == gone.front());
+}
+
+bool wait_queue::on_forced(std::uint64_t number)
+{
+    auto* const meant = with_number(number);
+    if (meant)
+        meant->suspect();
+    return meant != nullptr;
+}
+
+bool wait_queue::wants(std::uint64_t number) const noexcept
+{
+    auto const* const meant = with_number(number);
+    return meant && meant->is_wanted();
 }
 
 void wait_queue::tell(presence& to) const

@@ -44,6 +44,13 @@ public:
     /// The ownership of this client; where several owners may have the lock, the one of this owner.
     virtual ownership* held(owner const&) const noexcept { return nullptr; }
 
+    /// The one with this number.
+    virtual ownership* with_number(std::uint64_t) const noexcept { return nullptr; }
+
+    /// An ownership that somebody has taken away asks the server.
+    bool on_forced(std::uint64_t number) override;
+    bool wants(std::uint64_t number) const noexcept override;
+
     /// The lock was forced, by a script that was sent then.
     virtual void taken_away(time_point /*sent*/) {}
 
@@ -51,9 +58,6 @@ protected:
     bool is_empty() const noexcept { return queue_.empty(); }
     waiter& first() noexcept { return queue_.front(); }
     waiter const& first() const noexcept { return queue_.front(); }
-
-    /// A call begins.
-    void arrive(waiter&);
 
     void join(std::shared_ptr<waiter> const&);
 
@@ -92,7 +96,7 @@ protected:
     /// `was_first`: it has left by itself, as the head.
     virtual void on_left(waiter&, bool was_first) = 0;
 
-    /// A waiter was taken out, or the queue may go on for another reason.
+    /// The first has left, or the queue may go on for another reason.
     virtual void on_queue_changed() {}
 
     /// The server has said that somebody else has it.

@@ -153,9 +153,9 @@ void start(
     auto const& strand = who->inside->strand();
     asio::dispatch(strand, [who = std::move(who), wrong, admit] {
         if (auto const ec = wrong ? wrong : who->inside->enter())
-            who->fail(ec);
-        else
-            admit(who);
+            return who->fail(ec);
+        who->arrive();
+        admit(who);
     });
 }
 

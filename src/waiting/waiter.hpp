@@ -67,6 +67,13 @@ struct waiter final :
 
     void cancel() override { leave(asio::error::operation_aborted); }
 
+    /// The call begins.
+    void arrive() noexcept
+    {
+        asked = clock::now();
+        arrival = inside->next_arrival();
+    }
+
     /// It is not to wait longer. Zero: one attempt, within `config::timeout`. Negative: an error.
     failure limit_to(milliseconds);
 

@@ -113,6 +113,21 @@ BOOST_AUTO_TEST_CASE(the_next_one_asks_when_the_first_has_gone)
     BOOST_TEST(second.succeeded());
 }
 
+BOOST_AUTO_TEST_CASE(the_next_one_asks_when_another_names_an_earlier_time)
+{
+    auto const first = placed(500);
+    auto const second = placed();
+    server->expect(scripts::fair_acquire).reply(granted(3));
+    time.advance(511ms);
+    BOOST_TEST_REQUIRE(first.succeeded());
+    auto const third = placed(200);
+    auto& asked = server->expect(scripts::fair_acquire);
+    time.advance(211ms);
+    BOOST_TEST_REQUIRE(asked.has_come());
+    respond(asked, waits(60'000));
+    BOOST_TEST(!second.is_done());
+}
+
 BOOST_AUTO_TEST_CASE(the_first_who_waits_asks_whoever_came_before)
 {
     // One who tries once, and one who was cancelled, whose answers are to come.

@@ -204,6 +204,23 @@ BOOST_AUTO_TEST_CASE(a_letter_that_comes_twice_does_not_end_the_pause)
     BOOST_TEST(b.tries() == before + 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_turn_is_used_at_once_where_only_its_own_subscription_lingers)
+{
+    redis.occupy("k", foreign, 5ms);
+    auto first = wait(b);
+    pass(10ms);
+    BOOST_TEST_REQUIRE(first.succeeded());
+    BOOST_TEST_REQUIRE(b.listens());
+    release(b, first.value());
+    auto const held = take(a);
+    auto const waits = wait(b);
+    auto letter = b.turn();
+    letter.replace(letter.size() - 3, 1, "1");  // so many have heard
+    auto const before = b.tries();
+    publish(b, letter);
+    BOOST_TEST(b.tries() == before + 1);
+}
+
 // The answer that the client stands in the list is about a place that it has left since.
 BOOST_AUTO_TEST_CASE(a_waiter_that_leaves_while_its_client_releases_leaves_no_place_to_the_next)
 {
