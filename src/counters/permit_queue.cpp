@@ -47,16 +47,15 @@ void permit_queue::admit(std::shared_ptr<waiter> const& who)
         ask_for_next();
 }
 
-// The first that has named a limit decides, as at the server; another one only if the first call
-// wants more than that, and no more than this. True if the first learns it from this call.
+// The first that has named a limit decides, as at the server; a greater one only if the first call
+// wants more than that. True if the first learns it from this call.
 bool permit_queue::learn_total(waiter const& from) noexcept
 {
     if (is_empty())
         told_total_ = from.total;
     if (is_empty() || total_of_first() != 0)
         return false;
-    if (from.total != 0 && (told_total_ == 0 || std::cmp_less_equal(first().permits, from.total)))
-        told_total_ = from.total;
+    told_total_ = std::max(told_total_, from.total);
     return total_of_first() != 0;
 }
 

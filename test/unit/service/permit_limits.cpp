@@ -159,15 +159,16 @@ BOOST_AUTO_TEST_CASE(of_two_limits_the_first_is_for_those_that_name_none)
     respond(again, absent());
 }
 
-BOOST_AUTO_TEST_CASE(a_later_limit_counts_only_if_it_serves_the_first)
+BOOST_AUTO_TEST_CASE(while_none_serves_the_first_the_greatest_limit_counts)
 {
     server->expect(scripts::semaphore_acquire).reply(absent());
     server->expect(scripts::semaphore_acquire).reply(absent());  // when subscribed
     auto waits = take(6);
     auto behind = take(4);
-    auto knows = five.acquire(settled());
     semaphore const three{client, "k", 3};
-    auto knows_another = three.acquire(settled());
+    auto knows_less = three.acquire(settled());
+    auto knows = five.acquire(settled());
+    auto also_knows_less = three.acquire(settled());
     server->expect(scripts::semaphore_undo).reply(taken());
     auto& asked = server->expect(scripts::semaphore_acquire);
     waits.cancel();
