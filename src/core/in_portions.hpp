@@ -23,7 +23,8 @@ inline std::size_t portion(config const& of) noexcept
 
 /// On the strand: does `each` for 0 to `count` - 1, so many in one turn of the strand, and then
 /// `after`. So the first steps are on their way while the rest is made, and nobody else on the
-/// strand waits for all. It can fail only by allocation, and may not be left half done.
+/// strand waits for all, unless one portion is all. It can fail only by allocation, and may not be
+/// left half done.
 template <class Each, class After>
 void in_portions(
     strand_type const& strand,

@@ -67,6 +67,7 @@ void exclusive_lock::adopt(
     decide::proven_grant const& proven
 )
 {
+    auto const life = shared_from_this();
     forget_tenure();
     since_ = clock::now();
     auto const taken = who->make_hold();
@@ -74,7 +75,7 @@ void exclusive_lock::adopt(
     bool const is_doubtful = ownership_ != nullptr;  // another owner's grant may be the later one
     begin(*who, taken, {number, token, 0, proven});
     send_away_who_tries_once();
-    if (is_doubtful)
+    if (is_doubtful && ownership_)
         ownership_->suspect();
     if (awaits_attempt())
         asker_->wake();  // the head waits for this hold from now on
@@ -125,6 +126,7 @@ bool exclusive_lock::hand_over(hold_state& last)
         return true;
     case decide::handover_kind::at_once: break;
     }
+    auto const life = shared_from_this();  // an observer may take longer than the lease
     auto const who = take_first();
     auto const taken = make_hold(*who, 0);
     held->pass_on(last, taken);
