@@ -87,6 +87,7 @@ java_peer::java_peer(redis_server& server, std::string const& scheme, std::strin
     : process_{
           {COLOCK_JAVA,
            "-XX:TieredStopAtLevel=1",  // starts sooner
+           is_oldest() ? "-Doldest=true" : "-Doldest=false",
            "-cp",
            class_path(),
            "Peer",

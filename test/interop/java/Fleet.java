@@ -26,7 +26,7 @@ import org.redisson.client.RedisTimeoutException;
 final class Fleet {
     private static final int WRITERS = 0, READERS = 1, OVERLAPS = 2, SECTIONS = 3, EXPECTED = 4,
             ARRIVED = 5, SIZE = 6;
-    private static final int LOST_SUBSCRIPTIONS = 3;
+    private static final int LOST_SUBSCRIPTIONS = Boolean.getBoolean("oldest") ? 3 : 0;
     private static final VarHandle INT =
             MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.nativeOrder());
 
