@@ -4,10 +4,12 @@
 #include "integration/suites.hpp"
 #include "support/patience.hpp"
 #include "support/redis_cluster.hpp"
+#include <colock/acquire_many.hpp>
 
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace colock::test {
 
@@ -53,7 +55,38 @@ inline std::int64_t redirections(redis_cluster& cluster)
     return sum;
 }
 
+inline std::int64_t script_calls(redis_cluster& cluster)
+{
+    std::int64_t sum = 0;
+    for (auto* primary : cluster.primaries())
+        sum += primary->script_calls();
+    return sum;
+}
+
 BOOST_AUTO_TEST_SUITE(cluster)
+
+// Also if the names of several slots are mixed.
+BOOST_DATA_TEST_CASE(many_names_of_a_slot_are_one_call, each_server(), kind)
+{
+    auto& cluster = shared_cluster(kind);
+    auto const about = unique_name("many");
+    lab at{cluster};
+    auto& redis = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        std::vector<std::string> names;
+        for (int i = 0; i != 400; ++i)
+            names.push_back('{' + about + std::to_string(i % 4) + '}' + std::to_string(i));
+        // The servers learn the scripts by the first time.
+        held_locks all = co_await acquire_many(redis.client, names);
+        co_await all.release();
+        auto const before = script_calls(cluster);
+        all = co_await acquire_many(redis.client, names);
+        BOOST_TEST(all.held() == names.size());
+        BOOST_TEST(script_calls(cluster) - before == 4);
+        co_await all.release();
+        BOOST_TEST(script_calls(cluster) - before == 8);
+    });
+}
 
 BOOST_DATA_TEST_CASE(a_slot_that_has_moved_costs_one_more_call, each_server(), kind)
 {

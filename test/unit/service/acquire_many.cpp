@@ -18,7 +18,6 @@ using pending_many = pending<held_locks>;
 
 struct many_names : served {
     using names = std::vector<std::string>;
-    using served::served;
 
     pending_many take_many(names all, acquire_many_options options = {})
     {
@@ -166,23 +165,6 @@ BOOST_AUTO_TEST_CASE(a_cancellation_between_ends_the_asking)
         for (auto const& name : numbered(1'000))
             BOOST_TEST(!redis.is_locked(name), name);
     }
-}
-
-// A script call has the names of one slot, and as many as are there.
-BOOST_AUTO_TEST_CASE(in_a_cluster_all_are_asked_in_one_turn)
-{
-    auto settings = short_leases();
-    settings.topology = topology::cluster;
-    many_names cluster{std::move(settings)};
-    pending_many got;
-    auto const serve = cluster.server->serve;
-    cluster.server->serve = [&](call const& one) {
-        got.cancel();
-        return serve(one);
-    };
-    acquire_many(cluster.client, numbered(1'000), {}, got.token());
-    cluster.time.settle();
-    BOOST_TEST(cluster.server->count(scripts::acquire) == 1'000U);
 }
 
 BOOST_AUTO_TEST_CASE(bad_input_sends_nothing)
