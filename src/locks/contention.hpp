@@ -22,8 +22,8 @@ namespace colock {
 /// place in the wait list at the server, and the sleep of the head until it is worth asking.
 class contention final : private poller::entry {
 public:
-    /// `wake` ends a sleep of the head. `on_alarm` follows when a sleep is over, or when what is
-    /// remembered may be forgotten.
+    /// `wake` ends a sleep of the head, whose request is `asked`; both outlive this. `on_alarm`
+    /// follows when a sleep is over, or when what is remembered may be forgotten.
     contention(
         core&,
         keyed_state const& lock,

@@ -19,8 +19,8 @@ exclusive_lock::~exclusive_lock() = default;
 
 void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
 {
-    if (is_of_owner(*who))
-        return enter(who);
+    if (is_owner_back(who))
+        return;
     if (who->once && is_taken_for(*who)) {
         who->give_up();
         forget_if_idle();  // made only for this acquire
@@ -67,7 +67,6 @@ void exclusive_lock::adopt(
     decide::proven_grant const& proven
 )
 {
-    auto const life = shared_from_this();
     forget_tenure();
     since_ = clock::now();
     auto const taken = who->make_hold();
@@ -75,7 +74,7 @@ void exclusive_lock::adopt(
     bool const is_doubtful = ownership_ != nullptr;  // another owner's grant may be the later one
     begin(*who, taken, {number, token, 0, proven});
     send_away_who_tries_once();
-    if (is_doubtful && ownership_)
+    if (is_doubtful)
         ownership_->suspect();
     if (awaits_attempt())
         asker_->wake();  // the head waits for this hold from now on
@@ -126,7 +125,6 @@ bool exclusive_lock::hand_over(hold_state& last)
         return true;
     case decide::handover_kind::at_once: break;
     }
-    auto const life = shared_from_this();  // an observer may take longer than the lease
     auto const who = take_first();
     auto const taken = make_hold(*who, 0);
     held->pass_on(last, taken);

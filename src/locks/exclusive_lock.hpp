@@ -223,7 +223,7 @@ private:
 
     time_point since_{};                      ///< the tenure's first grant
     std::unique_ptr<asker> asker_;            ///< while somebody waits, or there is contention
-    std::unique_ptr<contention> contention_;  ///< its event is in the asker, so it goes first
+    std::unique_ptr<contention> contention_;  ///< refers to the asker, so it goes first
 };
 
 }  // namespace colock

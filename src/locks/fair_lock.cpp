@@ -25,8 +25,8 @@ fair_lock_state::~fair_lock_state() = default;
 void fair_lock_state::admit(std::shared_ptr<waiter> const& who)
 {
     auto const life = shared_from_this();
-    if (is_of_owner(*who))
-        return enter(who);
+    if (is_owner_back(who))
+        return;
     if (who->once && is_taken_for_a_try()) {
         who->give_up();
         return;

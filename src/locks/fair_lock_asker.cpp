@@ -74,7 +74,7 @@ strand_task fair_lock_state::asker::ask()
     core::activity const asking{core_};
     while (who_) {
         wake_.reset();
-        bool sleeps = reviving_;
+        bool sleeps = reviving_;  // a reason to ask has come: it waits until the place is revived
         if (sleeps) {
             missed_ = true;
         } else {

@@ -44,21 +44,23 @@ public:
     }
 
 protected:
-    /// The owner of this call has the lock already.
-    bool is_of_owner(waiter const& who) const noexcept
-    {
-        return ownership_ && who.shared_owner && ownership_->who() == who.who &&
-            ownership_->is_held();
-    }
-
-    /// May destroy this.
-    void enter(std::shared_ptr<waiter> const& who) override
+    /// If the owner of this call has the lock, the call enters, or fails. May destroy this.
+    bool is_owner_back(std::shared_ptr<waiter> const& who)
     {
         auto const held = ownership_;
+        if (!held || !who->shared_owner || held->who() != who->who || !held->is_held())
+            return false;
         held->expire(clock::now());  // after a pause of the process no timer has fired yet
-        if (!held->is_held())
-            return who->fail(error::lost);
-        enter_again(who, held, [this](waiter const& entered) { admit_same_owner(entered); });
+        if (held->is_held())
+            enter(who);
+        else
+            who->fail(error::lost);
+        return true;
+    }
+
+    void enter(std::shared_ptr<waiter> const& who) override
+    {
+        enter_again(who, ownership_, [this](waiter const& entered) { admit_same_owner(entered); });
     }
 
     lock_traits const& how_;

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -135,6 +136,7 @@ struct recorder final : observer {
     std::uint32_t last_attempts = 0;
     error_code last_error;
     std::string last_holder, last_cause;
+    std::function<void()> at_hand_over{};
 
 private:
     void note(std::string_view what, std::string_view name)
@@ -184,7 +186,12 @@ private:
         last_holder = e.holder;
         last_cause = e.cause;
     }
-    void note(events::handed_over const& e) { note("handed_over", e.name); }
+    void note(events::handed_over const& e)
+    {
+        note("handed_over", e.name);
+        if (at_hand_over)
+            at_hand_over();
+    }
     void note(events::released const& e)
     {
         note("released", e.name);

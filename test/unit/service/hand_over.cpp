@@ -39,6 +39,25 @@ BOOST_AUTO_TEST_CASE(a_released_lock_goes_to_the_next_waiter_without_a_command)
     BOOST_TEST(client.stats().keys == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(an_observer_that_takes_longer_than_the_lease_leaves_no_hold)
+{
+    fill(1);
+    owner const me;
+    auto first = acquire({.as = me});
+    auto second = acquire({.as = me});
+    release_of(0);
+    BOOST_TEST_REQUIRE(got[1].succeeded());
+    events->at_hand_over = [&] { time.jump(validity); };
+    release_of(1);
+    BOOST_TEST(events->count("handed_over") == 1);
+    BOOST_TEST(first.succeeded());
+    BOOST_TEST(!first.value());
+    BOOST_TEST((second.ec() == error::lost));
+    time.advance(1s);
+    BOOST_TEST(!redis.is_locked("k"));
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_tenure_ends_after_max_tenure)
 {
     fill(3);
