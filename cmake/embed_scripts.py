@@ -15,7 +15,9 @@ The last line of a script, `return REPLY`, is sent as `return {ARGV[#ARGV], unpa
 puts a number behind the arguments of each call, and takes only a reply that begins with it. REPLY is a
 list. A list within a list would cost the server a buffer of its own for each call.
 
-Redis knows a script by the SHA-1 of its text: what --print gives is what is sent.
+Comments, indentation and empty lines are not sent: they are half of the text, which each connection
+sends once for each script. Redis knows a script by the SHA-1 of its text: what --print gives is what
+is sent.
 """
 
 import hashlib
@@ -35,6 +37,9 @@ FORMS = ("sharded", "both")
 TRAITS = re.compile(r"^-- traits: (.*)\n", re.MULTILINE)
 FLAGS = ("confirms", "draws_tokens", "looks_around", "shares_first")
 INCLUDE = re.compile(r"^ *-- include ([a-z_]+\.lua)\n", re.MULTILINE)
+# Not of use to the server. A script has no literal of several lines, and none with two dashes.
+BLANK = re.compile(r"^[ ]+|[ ]*--.*$", re.MULTILINE)
+EMPTY = re.compile(r"^\n", re.MULTILINE)
 RETURN = re.compile(r"^return (.*)\n", re.MULTILINE)
 
 HEAD = """\
@@ -106,7 +111,8 @@ def expand(path: pathlib.Path, form: str) -> str:
         formed = whole.with_suffix(f".{form}.lua")
         return INCLUDE.sub(part, read(formed if formed.exists() else whole))
 
-    return numbered(path, INCLUDE.sub(part, TRAITS.sub("", read(path))))
+    text = INCLUDE.sub(part, TRAITS.sub("", read(path)))
+    return EMPTY.sub("", BLANK.sub("", numbered(path, text)))
 
 
 def traits(path: pathlib.Path) -> str:
