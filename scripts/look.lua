@@ -29,7 +29,7 @@ local function ask_in(lock, left, list, entry, hears, keeps)
         return 0
     end
     if keeps then
-        pcall('pexpire', list, 600000)
+        pcall('pexpire', list, '600000')
     end
     local foreign, ends = is_foreign(lock), left < limit
     local is_first = (foreign or ends) and first_of(list) == entry

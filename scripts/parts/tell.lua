@@ -8,7 +8,7 @@
 -- *, and then everybody counts as connected.
 local function tell(list, box, key, room, listening, just_one)
     local counts = string.sub(box, 1, 1) == '+'
-    local seen, passed_over, has_turn = 0, 0, false
+    local seen, passed_over, has_turn = '0', 0, false
     for _ = 1, 4096 do  -- a bound for a list of clients that are all dead
         if room < 1 or passed_over == 64 then
             return has_turn

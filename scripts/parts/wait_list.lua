@@ -40,7 +40,7 @@ end
 
 -- The first of those who were not told.
 local function first_of(list)
-    return redis.pcall('zrangebyscore', list, 0, '+inf', 'limit', 0, 1)[1]
+    return redis.pcall('zrangebyscore', list, '0', '+inf', 'limit', '0', '1')[1]
 end
 
 -- How many the others want whose turn is kept, and until when the last of these is.

@@ -352,7 +352,7 @@ WAITING_MUTANTS = {
     "newcomer_first": Mutant(
         "a newcomer takes what is free though somebody was told", "served", SERVED
     ),
-    "own_field_forgotten": Mutant("a repeated ask does not know its own field", "breaks", NOTHING_LEFT),
+    "own_field_forgotten": Mutant("a repeated ask does not know its own field", "breaks", FREE),
     "leaves_silently": Mutant("who leaves passes nothing on", "wake", FREE),
     "takes_any_field": Mutant("a release takes whatever its client has", "late_steps", ONE_HOLDER),
     "number_again": Mutant("a number serves two holds", "late_steps", ONE_HOLDER),

@@ -253,7 +253,7 @@ inline run_release(c_, n_, j_)  /* of a hold, a grant that nobody wants, or a wa
 {
     find(c_, n_); f1 = 0;
     if
-    :: k < L ->
+    :: k < L && !(owner == c_ && onum == n_) ->      /* who holds stands nowhere */
         first_standing();
 #if defined(MUTANT_PASSES_ON_TOLD_ALONE)  /* the first passes on only a turn that it was told */
         f1 = told(k);
