@@ -144,7 +144,8 @@ private:
 ///   one slot. `many::free` is over then: it gives a hold for each name that no other owner
 ///   has. `many::all` goes on as `multi_lock` does: if some names are refused, it takes them one
 ///   after the other, in an order that is the same for all, so that two calls never wait for each
-///   other; and it gives back what it has when it waits for longer than 1.5 to 3 s a name.
+///   other. When it has waited for long (1.5 to 3 s for each name, all added up; twice that the
+///   next time), it gives back what it has, and begins again.
 /// \par Guarantees
 ///   At least half of each hold's validity is left. `many::all` gives a hold for each name, or, if
 ///   `acquire_many_options::wait` is over and somebody else has one of the locks, none: then the

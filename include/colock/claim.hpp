@@ -29,7 +29,8 @@ struct [[nodiscard]] claim {
     /// How long the lock stayed taken at least, when it was given.
     std::chrono::milliseconds valid_for{0};
 
-    /// One line, for `parse`; the name may contain any byte, and comes last.
+    /// A text for `parse`. The name comes last, as it is: a name with a newline makes it more than
+    /// one line.
     std::string to_string() const;
 
     /// Nothing if the text is not one that `to_string` makes.

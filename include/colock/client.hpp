@@ -68,10 +68,11 @@ void client_ping(core_ptr, handler<pinged>);
 ///
 /// \par Connecting
 ///   The first operation of a lock, semaphore or latch opens the connections. So does `run()`,
-///   which a program may leave out. Three things make each operation fail at once: a config that
-///   breaks a rule (`error::invalid_config`), a TLS file that can't be used (`error::invalid_tls`),
-///   and a server that refuses the password (`error::server_refused`). If no server can be reached,
-///   operations wait, as they do whenever a connection is lost.
+///   which a program may leave out. If no server can be reached, operations wait, as they do
+///   whenever a connection is lost. They do not wait for what waiting cannot cure, and fail at
+///   once: a config that breaks a rule (`error::invalid_config`), a TLS file that can't be used
+///   (`error::invalid_tls`), a server that refuses the password (`error::server_refused`) or does
+///   not fit the config (`error::tls_refused`, `error::wrong_topology`).
 /// \par What keeps the execution context busy
 ///   `run()` does, until it completes. Without it, these do: operations under way, living holds,
 ///   releases that the server has not confirmed, subscriptions (they stay open for
@@ -86,9 +87,11 @@ void client_ping(core_ptr, handler<pinged>);
 ///   An operation names its own errors. If it needs the server, it can also end with these:
 ///   - `error::closed` — the client was closed or stopped.
 ///   - `error::invalid_config`, `error::invalid_tls` — the client cannot connect, as above.
+///   - `error::no_hash_tag` — in a cluster: the braces of the name are empty or not closed, so that
+///     the keys of the name would not be at one server. Nothing was sent. Pair them.
 ///   - `error::server_refused` — the server answers with an error; its text is in the log.
 ///   - `error::tls_refused`, `error::wrong_topology` — the server does not fit `config::tls` or
-///     `config::topology`. The operation does not wait, because waiting cures neither.
+///     `config::topology`.
 ///   - `error::bad_reply` — the answer is none that the script gives: the address is not that of a
 ///     Redis or Valkey server, or something between changes its answers.
 ///   - `error::not_replicated`, `error::unsupported` — only if the options or the config ask
@@ -97,10 +100,16 @@ void client_ping(core_ptr, handler<pinged>);
 ///     `try_acquire_for` try again after the first of them.
 /// \par Executor
 ///   A handler runs on its associated executor, or on the client's if it has none; never inline,
-///   and never on the client's strand.
+///   and never on the client's strand. Renewals, notices of loss, time limits and releases in the
+///   background run on the execution context: while none of its threads is free, nothing is renewed
+///   and nobody hears of a loss. So do not block all of them, and look at `hold::valid_for()` after
+///   a long computation.
 /// \par Handles
 ///   A lock, a semaphore, a latch or an election is a handle: a name, and a share in the client's
-///   state. Handles are immutable, so distinct and shared ones are safe, from any thread. An
+///   state. All kinds share the server's keys, so a name is for one kind alone
+///   (`error::wrong_type`); colock's own keys begin with `colock_` or `redisson_`, and names that
+///   begin so may damage other locks. Handles are immutable, so distinct and shared ones are safe,
+///   from any thread. An
 ///   operation keeps alive what it needs, so a handle may be destroyed while its operation is
 ///   pending. A handle that was moved from has no name: `error::invalid_argument`. A handle may
 ///   outlive the client (its operations end with `error::closed` then), but not the execution
@@ -157,7 +166,8 @@ public:
     ///   After `stop()`, `close()` or the destructor, without an error. Never because of a
     ///   connection.
     /// \par Errors
-    ///   - `error::invalid_argument` — the config breaks a rule; the log says which.
+    ///   - `error::invalid_argument` — the config breaks a rule; the log says which. Other
+    ///     operations say `error::invalid_config`.
     ///   - `error::invalid_tls` — a file of `config::tls` can't be used; the log says which one,
     ///     and why.
     ///   - `error::closed` — `close()` was called before.

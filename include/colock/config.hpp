@@ -144,7 +144,8 @@ enum class publishing {
 /// One Redis or Valkey deployment, and how its locks behave.
 ///
 /// Plain fields. A client takes a copy and checks it when it first connects. If a field is bad,
-/// operations fail with `error::invalid_config`, and `run()` with `error::invalid_argument`.
+/// operations fail with `error::invalid_config`, and `run()` with `error::invalid_argument`; the
+/// log says which field. No duration is negative, or over ten years.
 struct config {
     using milliseconds = std::chrono::milliseconds;
 
@@ -167,7 +168,7 @@ struct config {
     std::string sentinel_username{};
     std::string sentinel_password{};  ///< of that user, of the Sentinels
 
-    /// Gets the credentials for the Sentinels, in place of `sentinel_password`.
+    /// Gets the credentials for the Sentinels. Leave `sentinel_password` empty then.
     credentials_provider sentinel_credentials{};
 
     /// TLS. Off, unless the URL says otherwise.
@@ -179,11 +180,11 @@ struct config {
     std::string password{};  ///< of that user
     int database = 0;        ///< in a cluster of Valkey 9 or newer alone other than 0
 
-    /// Gets the credentials for the servers, in place of `password`, when they change while the
-    /// program runs.
+    /// Gets the credentials for the servers, when they change while the program runs. Leave
+    /// `password` empty then.
     credentials_provider credentials{};
 
-    /// The name of the connections in CLIENT LIST.
+    /// The name of the connections in CLIENT LIST: printable ASCII without spaces.
     std::string client_name = "colock";
 
     /// Others see this text beside the client's id, so that they know who holds a lock: in
@@ -201,7 +202,7 @@ struct config {
     milliseconds lease{30'000};
 
     /// The client stops renewing a hold that is this old, so that work that hangs does not hold a
-    /// lock for ever. None: renewed without end.
+    /// lock for ever. None: renewed without end. Not 0, nor are `warn_wait` and `warn_hold`.
     std::optional<milliseconds> max_hold{};
 
     /// A line in the log, at warning level, says that a call has waited this long for a lock, for
@@ -215,6 +216,7 @@ struct config {
 
     /// A hold counts as lost this long before its validity ends, so that its owner can stop before
     /// anybody else gets the lock. None: a tenth of the lease, but at least 10 ms and at most 1 s.
+    /// In any case at most a quarter of the lease.
     std::optional<milliseconds> loss_margin{};
 
     /// A holder hears at once, and not at its next renewal, that its lock was deleted, forced, or
@@ -303,14 +305,14 @@ struct config {
     /// 100.
     std::optional<unsigned> replicas{};
 
-    /// How long a step waits for its copies (`durability`, `acquire_options::sync_replicas`).
-    /// Redisson's slavesSyncTimeout, 1 s there as well.
+    /// How long a step waits for its copies (`durability`, `acquire_options::sync_replicas`); at
+    /// most a quarter of the lease. Redisson's slavesSyncTimeout, 1 s there as well.
     milliseconds sync_timeout{1'000};
 
     /// Whether holds carry a fencing token.
     bool fencing = true;
 
-    /// The commands by which messages are published.
+    /// The commands by which messages are published. `sharded` and `both` are for clusters alone.
     publishing publish = publishing::automatic;
 
     /// The client puts this before each key and channel, so that applications can share a database:

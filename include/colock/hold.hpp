@@ -132,7 +132,11 @@ public:
     ///     while the hold is renewed. Nothing was sent.
     ///   - `error::not_held` — the hold is empty, moved from or released.
     ///   - `error::lost` — the hold is lost, or the server says that it is gone.
-    ///   - `error::closed`, `error::unavailable` — as for `release`.
+    ///   - `error::closed`, `error::unavailable`, `error::server_refused` — as for `release`.
+    ///   - `error::not_replicated`, `error::unsupported` — see `client`, of copies.
+    ///
+    ///   After an error `valid_until()` says what the hold is worth: the new lease may have taken
+    ///   effect, or not.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the new lease may still take
     ///   effect.
@@ -173,8 +177,9 @@ public:
     }
 
     /// Stopped when the hold is lost, and when `client::close()` releases the hold while its owner
-    /// still has it. Its callbacks run on the client's executor. The token of an empty hold is
-    /// never stopped.
+    /// still has it. Its callbacks run on the client's executor (one that is made after the stop
+    /// runs at once, where it is made) and should not block. The token of an empty hold is never
+    /// stopped.
     std::stop_token stop_token() const;
 
     /// The moment until which nobody else can have the lock, by this process's steady clock: just

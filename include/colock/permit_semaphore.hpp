@@ -217,7 +217,7 @@ public:
     ///   The permit is held, or one of the errors. While no connection is up, it waits.
     /// \par Errors
     ///   - `error::invalid_argument` — an empty or over-long name, a lease under 10 ms or over ten
-    ///     years. Nothing was sent.
+    ///     years, `acquire_options::at_least`. Nothing was sent.
     ///   - `error::wrong_type` — the keys do not hold such a semaphore.
     ///   - those of every operation; see `client`.
     /// \par Cancellation

@@ -280,8 +280,11 @@ public:
     /// \par Completes when
     ///   The server has answered.
     /// \par Errors
-    ///   As `acquire`, and `error::unavailable` after `config::timeout`. The release then goes on
-    ///   in the background until the server answers or the client stops.
+    ///   - `error::invalid_argument` — an empty name or one of over 10,000 bytes, a number below 0
+    ///     or over 2^31-1. The limit is not checked. Nothing was sent.
+    ///   - `error::wrong_type` — the key does not hold a number.
+    ///   - `error::unavailable` — no answer within `config::timeout`. The release goes on in the
+    ///     background until the server answers or the client stops.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the wait for the answer; the release goes on.
     template <class Permits = detail::number_of_permits, class Token = detail::default_token>
@@ -326,7 +329,7 @@ public:
     }
 
     /// Gives the semaphore more permits, or with a negative number fewer, also of those that are
-    /// out. If more are out than are left then, `available` is negative until enough have come
+    /// out. If more are out than there are then, `available` is negative until enough have come
     /// back. Makes the semaphore if it does not exist.
     ///
     /// \par Effects, completion signature and cancellation
