@@ -21,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -66,20 +67,28 @@ auto single(std::tuple<Values...> values)
         return values;
 }
 
-/// Begins the operation with a handler, and waits until that is called.
+/// Begins the operation with a handler, and waits until that is called. The thread that calls it
+/// keeps nothing of the answer, so an exception is destroyed where it is caught.
 template <class... Values, class Begin>
 std::tuple<Values...> wait_for(Begin&& begin)
 {
-    std::promise<std::tuple<Values...>> told;
-    auto answer = told.get_future();
-    auto tell = [told = std::move(told)](std::exception_ptr thrown, Values... values) mutable {
-        if (thrown)
-            told.set_exception(std::move(thrown));
-        else
-            told.set_value(std::tuple<Values...>{std::move(values)...});
+    std::exception_ptr failure;
+    std::optional<std::tuple<Values...>> answer;
+    std::promise<void> told;
+    auto is_told = told.get_future();
+    auto tell = [&failure,
+                 &answer,
+                 told = std::move(told)](std::exception_ptr thrown, Values... values) mutable {
+        failure = std::move(thrown);
+        if (!failure)
+            answer.emplace(std::move(values)...);
+        told.set_value();
     };
     std::forward<Begin>(begin)(std::move(tell));
-    return answer.get();
+    is_told.get();
+    if (failure)
+        std::rethrow_exception(std::move(failure));
+    return std::move(*answer);
 }
 
 template <class... Values>
