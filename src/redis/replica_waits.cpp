@@ -46,8 +46,9 @@ bool replica_waits::concern(step const& s, reply const& answer) noexcept
 {
     if (s.wants.is_none() || s.owed)
         return false;
+    auto const is_there = [](reply const& part) { return is_number(part) && part.number != 0; };
     return is_number(answer) || s.repeats ||
-        (s.whole && std::ranges::any_of(answer.items, &is_number));
+        (s.whole && std::ranges::any_of(answer.items, is_there));
 }
 
 void replica_waits::wrote(std::span<step* const> steps, time_point now)
@@ -140,7 +141,7 @@ void replica_waits::answered(reply const& waited, reply const& synced, time_poin
         auto const& wants = each.what->wants;
         auto why = wants.replicas(there) != 0 ? why_unanswered(waited, reply::kind::integer)
                                               : error_code{};
-        if (!why && wants.wants_disk())
+        if (!why && wants.wants_disk() && asked_disk)
             why = why_unanswered(synced, reply::kind::list);
         bool const is_answered = !why;
         if (is_answered && !is_met(wants, there, replicas, on_disk))

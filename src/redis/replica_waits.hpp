@@ -56,7 +56,8 @@ public:
 
     explicit replica_waits(listener& who) noexcept : listener_{who} {}
 
-    /// A step that has failed to take anything has nothing that copies could have.
+    /// A step that has failed to take anything has nothing that copies could have; renewals that
+    /// found nothing to renew are told at once.
     static bool concern(step const&, decide::reply const& answer) noexcept;
 
     /// These steps have been written.

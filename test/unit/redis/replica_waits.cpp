@@ -263,6 +263,23 @@ BOOST_AUTO_TEST_CASE(the_disk_is_asked_before_the_replicas)
     BOOST_TEST(last.has.covers(copies{durability::disk}));
 }
 
+BOOST_AUTO_TEST_CASE(a_question_about_replicas_alone_says_nothing_of_the_disk)
+{
+    auto& synced = write(0);
+    synced.wants = copies{durability::disk};
+    step* const written[]{&synced};
+    waits->wrote(written, now);
+    auto& other = write(1);
+    finish(synced);
+    answer(1, 0);
+    finish(other);
+    waits->answered(reply::of(1), reply::error("UNBLOCKED"), now);  // nothing of the disk
+    BOOST_TEST(has(other));
+    BOOST_TEST(!outcomes.contains(&synced));
+    answer(1, 1);
+    BOOST_TEST(has(synced));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_owed_is_covered_by_the_next_question)
 {
     auto const owed = std::make_shared<debt>(copies{durability::majority}, now + 30s);
@@ -327,6 +344,8 @@ BOOST_AUTO_TEST_CASE(only_what_has_taken_something_waits)
     s.whole = true;  // of renewals
     BOOST_TEST(replica_waits::concern(s, reply::of(std::vector{reply{}, reply::of(1)})));
     BOOST_TEST(!replica_waits::concern(s, reply::of(std::vector{reply{}})));
+    BOOST_TEST(replica_waits::concern(s, reply::of(std::vector{reply::of(0), reply::of(1)})));
+    BOOST_TEST(!replica_waits::concern(s, reply::of(std::vector{reply::of(0)})));  // it is gone
     waiting.clear();
 }
 
