@@ -191,7 +191,7 @@ strand_task group_acquire::acquire_most()
                 inside_->rest(pause_, behind);
                 co_await pause_.over;
             }
-            if (!parts_.agree(agreed_by))
+            if (ended_ || !parts_.agree(agreed_by))
                 break;
             life.reset();
             co_await parts_.over;

@@ -115,7 +115,7 @@ private:
 
     /// Applies the operation to all acquired parts. Reports no error if enough succeeded: as soon
     /// as that is clear if a majority is enough, otherwise when all have answered. `over` is called
-    /// when all have.
+    /// when all have. Of a majority those parts decide that count, because the hold is of these.
     template <class Act>
     void for_all(Act act, outcome told, std::function<void()> over);
 
@@ -320,21 +320,26 @@ void group_target::enter_with_token(std::size_t i)
 
 /// The answers of the parts to one operation.
 struct tally {
-    std::size_t unanswered, needed;
+    std::size_t unanswered;
+    std::size_t open;  ///< of these those that decide
+    std::size_t needed;
     bool by_majority;
     std::function<void(failure)> told;
     std::function<void()> over;
     std::size_t succeeded = 0;
     failure first{};
 
-    void count(failure ec)
+    void count(failure ec, bool decides = true)
     {
-        succeeded += !ec;
-        if (ec && (!first || (!by_majority && ec == error::lost)))
-            first = ec;  // a loss says more than a failed release
         --unanswered;
-        bool const is_clear = succeeded >= needed || succeeded + unanswered < needed;
-        if (told && (unanswered == 0 || (by_majority && is_clear)))
+        if (decides) {
+            --open;
+            succeeded += !ec;
+            if (ec && (!first || (!by_majority && ec == error::lost)))
+                first = ec;  // a loss says more than a failed release
+        }
+        bool const is_clear = succeeded >= needed || succeeded + open < needed;
+        if (told && (open == 0 || (by_majority && is_clear)))
             std::exchange(told, nullptr)(succeeded >= needed ? failure{} : first);
         if (unanswered == 0)
             over();
@@ -379,6 +384,7 @@ milliseconds healer::usual_pause() const noexcept
 void healer::confirm()
 {
     auto const all = std::make_shared<tally>(
+        of_.counting(),
         of_.counting(),
         of_.of_.needed(),
         true,
@@ -454,7 +460,9 @@ void healer::raise()
 /// Counts the part if it can. Returns how long to wait before the server is asked again.
 milliseconds healer::judge(raised const& got)
 {
-    if (got.ec || !of_.may_heal() || !of_.has(i_))
+    if (!of_.has(i_))  // lost meanwhile: it is taken again at once
+        return {};
+    if (got.ec || !of_.may_heal())
         return usual_pause();
     auto const& [reached, behind, up, received] = got.answer;
     if (behind != std::chrono::microseconds{0})
@@ -475,12 +483,21 @@ template <class Act>
 void group_target::for_all(Act act, outcome told, std::function<void()> over)
 {
     auto won = std::views::filter(parts_, &is_won);
-    auto const asked = static_cast<std::size_t>(std::ranges::distance(won));
+    bool const all_decide = !of_.by_majority || counting() < of_.needed();
+    auto const decides = [&](member const& part) { return all_decide || part.counts; };
     auto const all = std::make_shared<tally>(
-        asked, of_.needed(), of_.by_majority, std::move(told), std::move(over)
+        static_cast<std::size_t>(std::ranges::distance(won)),
+        static_cast<std::size_t>(std::ranges::count_if(won, decides)),
+        of_.needed(),
+        of_.by_majority,
+        std::move(told),
+        std::move(over)
     );
     for (auto& part : won)
-        act(part.got, with_words(core_.strand(), [all](failure const& why) { all->count(why); }));
+        act(part.got,
+            with_words(core_.strand(), [all, decides = decides(part)](failure const& why) {
+                all->count(why, decides);
+            }));
 }
 
 void group_target::release(std::shared_ptr<hold_operation> who)

@@ -49,6 +49,15 @@ struct three_servers : served {
         server_of(i).start_again();
     }
 
+    static void answer_nothing_to(elsewhere& at, scripts::script const& which)
+    {
+        at.server->serve = [&at, &which](call const& c) -> std::optional<answer> {
+            if (c.what == &which)
+                return {};
+            return answer{answer::kind::replied, at.redis.run(c), {}, {}};
+        };
+    }
+
     std::string const fence =
         detail::client_access::inside(client)->fence_counter(decide::slot_of("it"));
     elsewhere second, third;
@@ -127,6 +136,24 @@ BOOST_AUTO_TEST_CASE(a_server_whose_clock_is_behind_is_waited_for)
     BOOST_TEST(again.value().fencing_token() > token);
 }
 
+BOOST_AUTO_TEST_CASE(a_cancelled_wait_for_a_clock_asks_no_more)
+{
+    second.redis.ahead = 20ms;
+    third.redis.ahead = 20ms;
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    release(held.value());
+    third.redis.occupy("it", 1s);
+    auto again = take(most());
+    auto const raises = [this] { return server->count(scripts::raise); };
+    auto const before = raises();
+    again.cancel();
+    time.settle();
+    BOOST_TEST(again.is_done());
+    BOOST_TEST(raises() == before);
+    BOOST_TEST(!redis.is_locked("it"));
+}
+
 BOOST_AUTO_TEST_CASE(who_enters_again_has_the_same_token)
 {
     owner const me;
@@ -153,6 +180,35 @@ BOOST_AUTO_TEST_CASE(a_part_whose_clock_is_behind_is_entered_with_a_token_of_its
     auto next = take(mutex("it"));
     BOOST_TEST_REQUIRE(next.succeeded());
     BOOST_TEST(next.value().fencing_token() > token);
+}
+
+// ---- Who decides -------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_part_without_a_vote_does_not_decide_an_extension)
+{
+    restart(2);
+    auto held = take(most(), {.lease = 2s});
+    BOOST_TEST_REQUIRE(held.succeeded());
+    BOOST_TEST(third.redis.is_locked("it"));
+    answer_nothing_to(second, scripts::extend);
+    auto const extended = extend(held.value(), 4s);
+    time.advance(1s);
+    BOOST_TEST(!extended.is_done());
+}
+
+BOOST_AUTO_TEST_CASE(a_part_that_was_lost_does_not_decide_a_release)
+{
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    third.redis.ask({"DEL", "it"});
+    third.redis.occupy("it", 60s);
+    time.advance(1'100ms);
+    BOOST_TEST(bool{held.value()});
+    answer_nothing_to(second, scripts::release);
+    auto const released = release(held.value());
+    BOOST_TEST(!released.is_done());
+    time.advance(3s);
+    BOOST_TEST((released.ec() == error::unavailable));
 }
 
 // ---- Healing -----------------------------------------------------------------------------------
@@ -204,6 +260,25 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_gone_when_it_is_granted_is_taken_at_once)
     auto held = take(most());
     BOOST_TEST_REQUIRE(held.succeeded());
     time.advance(50ms);
+    BOOST_TEST(third.redis.is_locked("it"));
+}
+
+BOOST_AUTO_TEST_CASE(a_part_that_is_lost_while_its_vote_is_asked_for_is_taken_again_at_once)
+{
+    restart(2);
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    answer_nothing_to(third, scripts::raise);
+    time.advance(1s);
+    third.redis.ask({"DEL", "it"});
+    time.advance(1s);  // its renewal finds that, while the healer waits for an answer
+    BOOST_TEST(!third.redis.is_locked("it"));
+    third.redis.attach(*third.server);
+    auto const all = third.server->written();
+    for (std::size_t i = 0; i != all.size(); ++i)
+        if (all[i].what == &scripts::raise)
+            third.server->answer_call(i, {answer::kind::replied, third.redis.run(all[i]), {}, {}});
+    time.settle();
     BOOST_TEST(third.redis.is_locked("it"));
 }
 
