@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/client_counters.hpp"
+#include "base/client_counters.hpp"
 #include <colock/client.hpp>
 
 namespace colock {

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "base/client_counters.hpp"
 #include "base/paced_log.hpp"
 #include "base/strand_task.hpp"
 #include "base/timer.hpp"
 #include "core/alarm_clock.hpp"
-#include "core/client_counters.hpp"
 #include "decide/backoff.hpp"
 #include "decide/linked_list.hpp"
 #include "decide/names.hpp"

@@ -40,6 +40,8 @@ public:
 
     explicit reliable(core& inside) noexcept : core_{inside} {}
 
+    core& inside() const noexcept { return core_; }
+
     /// A step that is not written by then is taken back. Await the result once: it is the answer.
     [[nodiscard]] auto send(step& what, time_point until = never)
     {

@@ -47,7 +47,7 @@ public:
             from.take_first()->grant();
     }
 
-    std::optional<script_call::request> undo(std::string const&) override { return {}; }
+    script_call::request undo(std::string const&) override { return ask({}); }
 };
 
 }  // namespace

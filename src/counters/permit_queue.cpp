@@ -4,6 +4,7 @@
 #include "decide/wait_plan.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace colock {
@@ -19,10 +20,10 @@ permit_queue::permit_queue(
     core& inside, state_kind kind, std::string name, std::unique_ptr<policy> how
 )
     : wait_queue{inside, kind, std::move(name)}
+    , contender{inside}
     , policy_{std::move(how)}
     , place_{inside, *this, !policy_->asks_for_all(), wake_, [this] { on_message(); }}
     , sleep_{[this] { wake(); }}
-    , sending_{inside}
 {}
 
 permit_queue::~permit_queue() = default;
@@ -39,8 +40,8 @@ void permit_queue::admit(std::shared_ptr<waiter> const& who)
     // Last, because it may end the calls at once, and with the last of them this queue.
     // A call with a limit may end before the message that was lost is made up for.
     bool const needs_answer = policy_->asks_for_all() && (who->once || who->wait);
-    if (!contending_)
-        contend();
+    if (!is_contending())
+        contend<permit_queue&>(std::ref(*this));
     else if (is_asleep() && (needs_answer || first_knows_more))
         wake();
     else if (next_action() == action::hand_out)
@@ -153,66 +154,67 @@ void permit_queue::tell_others(std::int64_t permits)
     });
 }
 
-// Permits that nobody has set are waited for without end.
-void permit_queue::tell_absent()
-{
-    if (!std::exchange(is_told_absent_, true))
-        core_.tell(events::no_permits_set{name()});
-}
+/// One script, with the texts that it refers to.
+struct permit_queue::attempt : script_call {
+    explicit attempt(permit_queue& of) : attempt{of, of.next_action()} {}
+    attempt(permit_queue& of, action which)
+        : script_call{of.script_for(which), of.slot()}
+        , calls{of.core_.last_arrival()}
+        , asked_at{of.core_.mailbox().of(of.slot())}
+        , terms{
+              .owed = which == action::undo,
+              .until = of.request_.is_open() ? of.request_.until() : never}
+    {
+        of.heard_ = never;
+        of.place_.begin_attempt();
+        of.ask_copies(call, which);
+    }
 
-std::optional<script_call::request> permit_queue::script_for(action next)
+    bool undoes() const noexcept { return terms.owed; }
+
+    std::uint64_t calls;      ///< the last one that it is for
+    mailbox::state asked_at;  ///< the mailbox, when it was sent
+    reliable::terms terms;
+};
+
+script_call::request permit_queue::script_for(action next)
 {
-    calls_ = core_.last_arrival();
     if (next == action::undo)
         return policy_->undo(entry());
     if (next == action::begin)
         policy_->begin(first());
     policy_->set_total(total_of_first());
     count_attempt();
-    asked_at_ = core_.mailbox().of(slot());
-    bool const named = !policy_->asks_for_all() && !first().once && asked_at_.is_live;
+    auto const box = core_.mailbox().of(slot());
+    bool const named = !policy_->asks_for_all() && !first().once && box.is_live;
     if (named)
         request_.lists();
     auto since = named ? std::to_string(place_.since()) : std::string{wait_place::none};
-    if (first().once || asked_at_.is_refused)
+    if (first().once || box.is_refused)
         since.clear();
     return policy_->ask({std::move(since), entry()});
 }
 
-// Each pass of the loop asks the server once for the first in the queue, hands out what it has got,
-// or gives back what nobody wants.
-strand_task permit_queue::contend()
+bool permit_queue::is_wanted()
 {
-    core::activity const contending{core_};
-    contending_ = true;
     for (auto next = decide_next(); next != action::none; next = decide_next()) {
-        if (next == action::hand_out) {
+        if (next == action::hand_out)
             policy_->hand_out(*this, std::exchange(request_, {}).sent());
-            continue;
-        }
-        auto what = script_for(next);
-        if (!what) {
-            request_.close();
-            continue;
-        }
-        wake_.reset();
-        heard_ = never;
-        place_.begin_attempt();
-        script_call now{std::move(*what), slot()};
-        ask_copies(now.call, next);
-        auto const until = request_.is_open() ? request_.until() : never;
-        answer got = co_await sending_.send(now.call, until);
-        bool const undoes = next == action::undo;
-        if (undoes && got.unsynced == error::not_replicated)
-            got.what = answer::kind::not_now;  // it finds nothing next time, and asks the copies
-        bool const asleep = undoes ? conclude_undo(got) : conclude_request(got, now.call.wants);
-        if (asleep) {
-            co_await wake_;
-            sleep_.clear();
-        } else
-            co_await sending_.repeats(got, {.owed = undoes, .until = until});
+        else if (next == action::undo && policy_->asks_for_all())
+            request_.close();  // it has taken nothing
+        else
+            return true;
     }
-    end_contending();
+    return false;
+}
+
+bool permit_queue::judge(attempt const& asked, answer& got)
+{
+    if (!asked.undoes())
+        return conclude_request(asked, got);
+    if (got.unsynced == error::not_replicated)
+        got.what = answer::kind::not_now;  // it finds nothing next time, and asks the copies
+    return conclude_undo(asked, got);
 }
 
 // A latch gives nothing that copies could have. They may have the permits that an undo gives
@@ -228,15 +230,16 @@ void permit_queue::ask_copies(step& call, action which) const
     call.repeats = which != action::begin;
 }
 
-void permit_queue::end_contending()
+void permit_queue::end()
 {
     place_.over();
     contending_ = false;
     keyed_state::unregister();
 }
 
-bool permit_queue::conclude_request(answer const& got, decide::copies const& wanted)
+bool permit_queue::conclude_request(attempt const& asked, answer const& got)
 {
+    auto const& wanted = asked.call.wants;
     auto const read = policy_->read(got.value);
     auto const is = decide::judge(got, read);
     note_answer(is, got, wanted);
@@ -251,7 +254,7 @@ bool permit_queue::conclude_request(answer const& got, decide::copies const& wan
     case decide::outcome::kind::withdrawn:
     case decide::outcome::kind::pause:
     case decide::outcome::kind::lost: break;
-    case decide::outcome::kind::failed: end_arrived(calls_, is.why); break;
+    case decide::outcome::kind::failed: end_arrived(asked.calls, is.why); break;
     case decide::outcome::kind::unsynced:
         place_.over();
         request_.undo_lost();  // it is given back first; the wait for the copies was the pause
@@ -263,12 +266,12 @@ bool permit_queue::conclude_request(answer const& got, decide::copies const& wan
         request_.refused(policy_->may_be_out_for_good());
         if (request_.is_open())  // it has not run until now
             request_.may_stand_until(policy_->open_until({}, got.sent));
-        return on_refused(read);
+        return on_refused(asked, read);
     }
     return false;
 }
 
-bool permit_queue::conclude_undo(answer const& got)
+bool permit_queue::conclude_undo(attempt const& asked, answer const& got)
 {
     // The undo stays due across a stop of the client, which may run again, and while the server
     // refuses the connection or the script. Nobody waits for that: those behind it get the error.
@@ -285,7 +288,7 @@ bool permit_queue::conclude_undo(answer const& got)
             break;
         }
         if (is_unsent(got) || got.passing) {
-            end_arrived(calls_, got.ec);
+            end_arrived(asked.calls, got.ec);
             return core_.is_stopped();  // then until it runs again and reaches the server
         }
         if (!is_just_a_place)
@@ -296,7 +299,7 @@ bool permit_queue::conclude_undo(answer const& got)
     return false;
 }
 
-bool permit_queue::on_refused(decide::acquire_answer const& refused)
+bool permit_queue::on_refused(attempt const& asked, decide::acquire_answer const& refused)
 {
     // The refusal is about the caller that it was requested for. A caller that has become the first
     // since may want less, and a common request may have changed since: then ask again.
@@ -314,7 +317,7 @@ bool permit_queue::on_refused(decide::acquire_answer const& refused)
         tell_absent();
     else
         is_told_absent_ = false;
-    if (place_.refused(refused, asked_at_, [this] { return policy_->channel(); }))
+    if (place_.refused(refused, asked.asked_at, [this] { return policy_->channel(); }))
         return false;
     std::optional<milliseconds> left;
     if (refused.pttl >= 0)

@@ -1,19 +1,16 @@
 #pragma once
 
-#include "base/strand_task.hpp"
 #include "core/core.hpp"
-#include "core/reliable.hpp"
 #include "core/script_call.hpp"
 #include "decide/alarm_queue.hpp"
-#include "decide/open_request.hpp"
 #include "decide/reply.hpp"
 #include "redis/transport.hpp"
+#include "waiting/contender.hpp"
 #include "waiting/wait_place.hpp"
 #include "waiting/wait_queue.hpp"
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,7 +22,7 @@ namespace colock {
 ///
 /// A call may leave at any time. The request to the server goes on: its permits go to the next call
 /// that wants as many, or are given back.
-class permit_queue final : public wait_queue {
+class permit_queue final : public wait_queue, public contender {
 public:
     /// How to get a permit: the difference between semaphores and latches. A latch gives permits to
     /// all at once, when its count is zero.
@@ -86,9 +83,9 @@ public:
         /// queue.
         virtual void hand_out(permit_queue&, time_point sent) = 0;
 
-        /// The script that undoes the open request, and gives up its place; nothing if the request
-        /// takes nothing.
-        virtual std::optional<script_call::request> undo(std::string const& entry) = 0;
+        /// The script that undoes the open request, and gives up its place. Not for requests that
+        /// take nothing.
+        virtual script_call::request undo(std::string const& entry) = 0;
 
     protected:
         std::string list() const { return decide::wait_list(name_, core_.settings().key_prefix); }
@@ -116,6 +113,16 @@ public:
     /// How many replicas have acknowledged what the request has taken.
     unsigned replicas() const noexcept { return replicas_; }
 
+    // ---- For `contend`. It asks for the first call, hands out what that has got, or gives back
+    // what nobody wants. It waits for a message or its turn, to the poll cap, or until a permit's
+    // lease ends.
+
+    struct attempt;
+    bool is_wanted();
+    bool judge(attempt const&, answer&);
+    void get_up() noexcept { sleep_.clear(); }
+    void end();
+
     // ---- For the core --------------------------------------------------------------------------
 
     void on_reached() override;
@@ -135,20 +142,17 @@ public:
 private:
     using action = decide::open_request::action;
 
-    strand_task contend();
-    void end_contending();
-    /// Each returns true if the loop has to wait before the next turn.
-    bool conclude_request(answer const&, decide::copies const& wanted);
-    bool conclude_undo(answer const&);
+    // Each returns true if it has to sleep.
+    bool conclude_request(attempt const&, answer const&);
+    bool conclude_undo(attempt const&, answer const&);
     void ask_copies(step&, action) const;
-    bool on_refused(decide::acquire_answer const&);
+    bool on_refused(attempt const&, decide::acquire_answer const&);
     std::string entry() const;
     void sleep_until(time_point);
-    bool is_asleep() const noexcept { return wake_.is_awaited(); }
 
     action next_action();
     action decide_next();
-    std::optional<script_call::request> script_for(action next);
+    script_call::request script_for(action next);
     bool is_expired() const { return request_.is_open() && !request_.stands(clock::now()); }
     void note_unreturned(failure why);
 
@@ -163,27 +167,26 @@ private:
     }
     bool learn_total(waiter const& from) noexcept;
     void tell_others(std::int64_t permits);
-    void tell_absent();
+
+    /// Permits that nobody has set are waited for without end.
+    void tell_absent()
+    {
+        if (!std::exchange(is_told_absent_, true))
+            core_.tell(events::no_permits_set{name()});
+    }
     void count_attempt();
     void send_away_who_tried_once();
     void on_left(waiter&, bool was_first) override;
     void ask_for_next();
-    void wake() { wake_.set(true); }
 
     void on_message();
 
     std::unique_ptr<policy> policy_;
-    decide::open_request request_;
-    event<bool> wake_;
     wait_place place_;
-    time_point heard_ = never;   ///< when to ask because of a message
-    mailbox::state asked_at_{};  ///< when the step under way was sent
+    time_point heard_ = never;  ///< when to ask because of a message
     decide::alarm_queue::alarm sleep_;
-    reliable sending_;
     decide::copies has_;  ///< of what the open request has taken
     unsigned replicas_ = 0;
-    std::uint64_t calls_ = 0;  ///< the last one that the step under way is for
-    bool contending_ = false;
     std::int64_t told_total_ = 0;  ///< that a call of the queue has named; zero: none has
     bool is_told_absent_ = false;
 };

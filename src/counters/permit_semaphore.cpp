@@ -102,7 +102,7 @@ public:
         first->grant(permits);
     }
 
-    std::optional<script_call::request> undo(std::string const& entry) override
+    script_call::request undo(std::string const& entry) override
     {
         return script_call::request{
             &scripts::permit_release, {name_, leases_}, {box(), ids_, channel(), list(), entry}};

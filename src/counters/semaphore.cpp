@@ -73,7 +73,7 @@ public:
         first->grant();
     }
 
-    std::optional<script_call::request> undo(std::string const& entry) override
+    script_call::request undo(std::string const& entry) override
     {
         return script_call::request{
             &scripts::semaphore_undo,

@@ -1,21 +1,20 @@
 #include "base/recycling.hpp"
-#include "base/strand_task.hpp"
 #include "core/arguments.hpp"
 #include "core/core.hpp"
-#include "core/reliable.hpp"
 #include "core/script_call.hpp"
 #include "decide/claim.hpp"
 #include "decide/names.hpp"
-#include "decide/open_request.hpp"
 #include "decide/outcome.hpp"
 #include "holds/ownership.hpp"
 #include "locks/exclusive_lock.hpp"
 #include "locks/lock_table.hpp"
+#include "waiting/contender.hpp"
 #include "waiting/wait_queue.hpp"
 #include <colock/claim.hpp>
 #include <colock/client.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -29,7 +28,7 @@ namespace {
 ///
 /// The caller may leave at any time. A step that was not sent is taken back then. If the server may
 /// have moved the lock, it is released again.
-class adoption final : public wait_queue {
+class adoption final : public wait_queue, public contender {
 public:
     /// `key`: under which the client finds it.
     adoption(core&, lock_traits const&, std::string key, std::string lock, std::string field);
@@ -39,27 +38,31 @@ public:
     /// It waits for an answer and for no holder.
     void tell(presence&) const override {}
 
-private:
-    struct request;
+    // ---- For `contend`. It waits for nothing, and its request has the number of the ownership
+    // that the claim becomes.
 
-    strand_task ask();
-    void judge(request const&, answer const&);
+    struct attempt;
+    bool is_wanted() const noexcept { return !is_empty(); }
+    bool judge(attempt const&, answer const&);
+    void end();
+
+private:
+    void
+    on_answer(attempt const&, decide::acquire_answer const&, decide::outcome const&, decide::proven_grant const&);
     void on_moved(std::uint64_t token, decide::proven_grant const&);
     void give_back();
     void on_left(waiter&, bool was_first) override;
 
     lock_traits const& how_;
     std::string lock_;
-    std::string field_;             ///< of the claim
-    decide::open_request request_;  ///< with the number of the ownership that it becomes
-    reliable sending_;
-    bool running_ = false;
+    std::string field_;  ///< of the claim
 };
 
 /// One script, with the texts that it refers to.
-struct adoption::request : script_call {
-    explicit request(adoption& of) : script_call{about(of), of.slot()}, lease{of.first().lease}
+struct adoption::attempt : script_call {
+    explicit attempt(adoption& of) : script_call{about(of), of.slot()}, lease{of.first().lease}
     {
+        ++of.first().attempts;
         of.first().ask_copies(call);
         call.repeats = of.request_.is_open();
         of.request_.want(call.wants);
@@ -73,7 +76,7 @@ struct adoption::request : script_call {
             &scripts::adopt,
             {of.lock_},
             {of.field_,
-             of.core_.field(of.request_.number()),
+             of.core_.field(of.ensure_number()),
              std::to_string(of.first().lease.count())}};
         if (of.how_.has_redisson_tokens)
             made.keys.push_back(decide::token_counter(of.lock_, of.core_.settings().key_prefix));
@@ -83,52 +86,51 @@ struct adoption::request : script_call {
     }
 
     milliseconds lease;
+    reliable::terms terms{};
 };
 
 adoption::adoption(
     core& inside, lock_traits const& how, std::string key, std::string lock, std::string field
 )
     : wait_queue{inside, state_kind::adoption, std::move(key), decide::slot_of(lock)}
+    , contender{inside}
     , how_{how}
     , lock_{std::move(lock)}
     , field_{std::move(field)}
-    , sending_{inside}
 {}
 
 void adoption::admit(std::shared_ptr<waiter> const& who)
 {
     join(who);
-    if (!running_)
-        ask();
+    if (!is_contending())
+        contend<adoption&>(std::ref(*this));
 }
 
-strand_task adoption::ask()
+void adoption::end()
 {
-    core::activity const adopting{core_};
-    running_ = true;
-    while (!is_empty()) {
-        if (request_.number() == 0)
-            request_.begin(core_.next_number());
-        request now{*this};
-        ++first().attempts;
-        answer const got = co_await sending_.send(now.call);
-        judge(now, got);
-        if (!is_empty())
-            co_await sending_.repeats(got, {});
-    }
     if (request_.stands(clock::now()))
         give_back();
     unregister();  // which may destroy this
 }
 
-void adoption::judge(request const& asked, answer const& got)
+bool adoption::judge(attempt const& asked, answer const& got)
 {
-    using kind = decide::outcome::kind;
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read);  // the script never shares a call
     auto const proven = request_.answered(is, got, asked.lease, asked.call.on, clock::now());
-    if (is_empty())
-        return;
+    if (!is_empty())
+        on_answer(asked, read, is, proven);
+    return false;
+}
+
+void adoption::on_answer(
+    attempt const& asked,
+    decide::acquire_answer const& read,
+    decide::outcome const& is,
+    decide::proven_grant const& proven
+)
+{
+    using kind = decide::outcome::kind;
     if (is.what == kind::refused)
         dismiss(first(), error::claim_gone);
     else if (is.what == kind::failed)

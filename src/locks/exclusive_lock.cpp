@@ -28,7 +28,7 @@ void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
     }
     join(who);
     if (!is_asking())
-        ensure_asker().run();
+        ensure_asker().start();
 }
 
 // ---- The ownership -----------------------------------------------------------------------------

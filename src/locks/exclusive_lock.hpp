@@ -1,13 +1,13 @@
 #pragma once
 
 #include "base/recycling.hpp"
-#include "core/reliable.hpp"
 #include "decide/handover.hpp"
 #include "decide/open_request.hpp"
 #include "decide/reply.hpp"
 #include "locks/contention.hpp"
 #include "locks/one_owner.hpp"
 #include "redis/transport.hpp"
+#include "waiting/contender.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -96,21 +96,13 @@ protected:
     bool ask_unless_told();
 
 private:
-    struct request;
-
-    /// Asks the server for the head of the queue, with one attempt at a time.
-    class asker : public recycled {
+    /// Asks the server for the head of the queue.
+    class asker : public recycled, public contender {
     public:
-        explicit asker(exclusive_lock& whose) : of_{whose}, sending_{whose.core_} {}
+        explicit asker(exclusive_lock& whose) : contender{whose.core_}, of_{whose} {}
 
-        /// Begins. It ends when nobody waits.
-        strand_task run();
+        void start();
 
-        bool is_running() const noexcept { return running_; }
-        bool is_sending() const noexcept { return bool{sending_}; }
-
-        /// The reason to wait may be over.
-        void wake() { wake_.set(true); }
         event<bool>& wake_event() noexcept { return wake_; }
 
         /// The head has left: the next one has its turn. If nobody is left, an attempt that is not
@@ -126,10 +118,17 @@ private:
         std::uint64_t number() const noexcept { return request_.number(); }
         decide::open_request const& asked() const noexcept { return request_; }
 
-    private:
-        friend struct request;
+        // ---- For `contend`. It waits for this client's own hold, the turn of others, the holder's
+        // release, or the end of its lease.
 
+        struct attempt;
+        bool is_wanted() const noexcept { return !of_.is_empty(); }
         bool has_to_wait();
+        bool judge(attempt const&, answer const&);
+        void get_up() noexcept;
+        void end();
+
+    private:
         void begin();
         std::string since(mailbox::state const& now);
         std::string list() const;
@@ -138,10 +137,9 @@ private:
         std::uint64_t followers() const noexcept;
 
         // True if it has to sleep.
-        bool judge(request const&, answer const&);
-        bool on_refused(request const&, decide::acquire_answer const&);
+        bool on_refused(attempt const&, decide::acquire_answer const&);
 
-        void on_granted(request const&, decide::acquire_answer const&, decide::proven_grant const&);
+        void on_granted(attempt const&, decide::acquire_answer const&, decide::proven_grant const&);
         void on_unsynced(failure why);
         void pause_between_tries(std::int64_t pttl);
         void give_back();
@@ -153,11 +151,7 @@ private:
                 give_back();
         }
 
-        exclusive_lock& of_;
-        event<bool> wake_;
-        decide::open_request request_;  ///< with the number of the ownership that it asks for
-        reliable sending_;
-        bool running_ = false;
+        exclusive_lock& of_;  ///< its request has the number of the ownership that it asks for
     };
 
     asker& ensure_asker()
@@ -166,7 +160,7 @@ private:
             asker_ = std::make_unique<asker>(*this);
         return *asker_;
     }
-    bool is_asking() const noexcept { return asker_ && asker_->is_running(); }
+    bool is_asking() const noexcept { return asker_ && asker_->is_contending(); }
     bool is_sending() const noexcept { return asker_ && asker_->is_sending(); }
     /// It asks, and its next attempt is not sent yet.
     bool awaits_attempt() const noexcept { return is_asking() && !is_sending(); }

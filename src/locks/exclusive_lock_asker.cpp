@@ -9,6 +9,7 @@
 #include "locks/contention.hpp"
 #include "locks/exclusive_lock.hpp"
 
+#include <functional>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -16,12 +17,13 @@
 namespace colock {
 
 /// One acquire script, with the texts that it refers to.
-struct exclusive_lock::request {
-    request(exclusive_lock& of, asker& by)
+struct exclusive_lock::asker::attempt {
+    explicit attempt(asker& by) : attempt{by.of_, by} {}
+    attempt(exclusive_lock& of, asker& by)
         : calls{of.core_.last_arrival()}
         , lease{of.first().lease}
         , tokens{by.tokens_to_ask()}
-        , field{of.core_.field<recycled_string>(by.request_.number(), of.how_.field_end)}
+        , field{of.core_.field<recycled_string>(by.ensure_number(), of.how_.field_end)}
         , lease_text{std::to_string(lease.count())}
         , tokens_text{std::to_string(tokens)}
         , counter{by.counter()}
@@ -42,9 +44,10 @@ struct exclusive_lock::request {
         of.first().ask_copies(call);
         call.repeats = by.request_.is_open();
         by.request_.want(call.wants);
+        by.begin();
     }
-    request(request const&) = delete;
-    request& operator=(request const&) = delete;
+    attempt(attempt const&) = delete;
+    attempt& operator=(attempt const&) = delete;
 
     std::uint64_t calls;  ///< the last one that it is for
     milliseconds lease;
@@ -56,44 +59,30 @@ struct exclusive_lock::request {
     std::string_view keys[2];
     std::string_view arguments[6];
     step call;
+    reliable::terms terms{};
 };
 
-// Each pass of the loop asks the server once, or waits before that: for this client's own hold, for
-// the turn of others, for the holder's release, or for the end of its lease.
-strand_task exclusive_lock::asker::run()
+void exclusive_lock::asker::start() { contend<asker&>(std::ref(*this)); }
+
+void exclusive_lock::asker::get_up() noexcept
 {
-    core::activity const contending{of_.core_};
-    running_ = true;
-    while (!of_.is_empty()) {
-        bool sleeps = has_to_wait();
-        if (!sleeps) {
-            if (request_.number() == 0)
-                request_.begin(of_.core_.next_number());
-            request now{of_, *this};
-            begin();
-            answer const got = co_await sending_.send(now.call);
-            sleeps = judge(now, got);
-            if (!sleeps && !of_.is_empty())
-                co_await sending_.repeats(got, {});
-        }
-        if (sleeps) {
-            co_await wake_;
-            if (of_.contention_)
-                of_.contention_->get_up();
-        }
-    }
+    if (of_.contention_)
+        of_.contention_->get_up();
+}
+
+void exclusive_lock::asker::end()
+{
     give_back_if_open();
     if (!of_.ownership_)
         of_.forget_tenure();
     request_.close();
-    running_ = false;
+    contending_ = false;
     of_.asking_ended();  // which may destroy this, and the lock
 }
 
 void exclusive_lock::asker::begin()
 {
     ++of_.first().attempts;
-    wake_.reset();
     if (of_.contention_)
         of_.contention_->begin_attempt();
 }
@@ -122,11 +111,10 @@ std::uint64_t exclusive_lock::asker::number_that_joins()
 {
     if (!of_.contention_ || (request_.is_listed() && !of_.contention_->place.is_joining()))
         return 0;
-    if (request_.number() == 0)
-        request_.begin(of_.core_.next_number());
+    auto const number = ensure_number();
     request_.lists();
     of_.contention_->place.begin_joining();
-    return request_.number();
+    return number;
 }
 
 bool exclusive_lock::asker::has_to_wait()
@@ -204,7 +192,7 @@ void exclusive_lock::asker::take_over(ownership const& from)
     request_.want(from.copies());
 }
 
-bool exclusive_lock::asker::judge(request const& asked, answer const& got)
+bool exclusive_lock::asker::judge(attempt const& asked, answer const& got)
 {
     auto const read = decide::read_acquire(got.value, asked.tokens > 1);
     auto const is = decide::judge(got, read, asked.call.alone);
@@ -230,7 +218,7 @@ bool exclusive_lock::asker::judge(request const& asked, answer const& got)
 // If nobody is left, the loop gives the grant back. If the head has left, and the next waiter wants
 // another lease or more copies, the same field is acquired again, which sets it.
 void exclusive_lock::asker::on_granted(
-    request const& asked, decide::acquire_answer const& read, decide::proven_grant const& proven
+    attempt const& asked, decide::acquire_answer const& read, decide::proven_grant const& proven
 )
 {
     if (of_.is_empty() || of_.first().lease != asked.lease ||
@@ -253,7 +241,7 @@ void exclusive_lock::asker::on_unsynced(failure why)
         of_.dismiss(of_.first(), why);
 }
 
-bool exclusive_lock::asker::on_refused(request const& asked, decide::acquire_answer const& got)
+bool exclusive_lock::asker::on_refused(attempt const& asked, decide::acquire_answer const& got)
 {
     if (!request_.is_listed())
         request_.close();

@@ -1,13 +1,12 @@
 #pragma once
 
-#include "base/strand_task.hpp"
-#include "core/reliable.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/names.hpp"
 #include "decide/open_request.hpp"
 #include "locks/heartbeat.hpp"
 #include "locks/one_owner.hpp"
+#include "waiting/contender.hpp"
 
 #include <cstdint>
 #include <list>
@@ -82,13 +81,13 @@ private:
 /// in Redis, a place or the lock.
 class fair_lock_state::asker final :
     public heartbeat::ticket,
-    public waiter::asker,
+    public contender,
     private subscription_manager::listener {
 public:
     asker(fair_lock_state& of, waiter& who);
 
     /// Begins to ask. May end at once, and with it this object.
-    void start() { ask(); }
+    void start();
 
     /// It has a ticket in the queue, or may have.
     bool has_ticket() const noexcept { return has_ticket_; }
@@ -122,13 +121,25 @@ public:
 
     std::list<std::shared_ptr<asker>>::iterator position;  ///< in the list of its lock
 
-private:
+    // ---- For `contend`. A refusal is a place in the server's queue. When the lock is free, a
+    // message on its own channel tells the first waiter. A missed message is found out: when the
+    // subscription is confirmed, by the heartbeat, and by the first waiter here when the lease
+    // ends.
+
     struct attempt;
+    bool is_wanted() const noexcept { return who_ != nullptr; }
 
-    strand_task ask();
-
-    // True if it has to sleep.
+    /// A reason to ask that comes while its place is being revived waits for that.
+    bool has_to_wait() noexcept
+    {
+        missed_ = reviving_;
+        return reviving_;
+    }
     bool judge(attempt const&, answer const&);
+    void end();
+
+private:
+    // True if it has to sleep.
     bool on_refused(attempt const&, std::int64_t ask_in, time_point sent);
 
     void on_granted(std::uint64_t token, decide::proven_grant const&);
@@ -147,12 +158,9 @@ private:
 
     core& core_;
     fair_lock_state& lock_;
-    waiter* who_;  ///< in the queue of the lock; none once the caller has its answer
-    decide::open_request request_;  ///< of a place in the queue, or of the lock
-    time_point asked_{};            ///< when the last answered attempt was sent
-    std::string channel_;           ///< subscribed, if not empty
-    event<bool> wake_;
-    reliable sending_;
+    waiter* who_;          ///< in the queue of the lock; none once the caller has its answer
+    time_point asked_{};   ///< when the last answered attempt was sent
+    std::string channel_;  ///< subscribed, if not empty
     bool has_ticket_ = false;
     bool reviving_ = false;
     bool missed_ = false;  ///< it missed a reason to ask while it was reviving

@@ -8,6 +8,7 @@
 #include "locks/heartbeat.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <utility>
 
@@ -16,7 +17,7 @@ namespace colock {
 /// One acquire script, with the texts that it refers to. A single try has no life, so it is not
 /// queued.
 struct fair_lock_state::asker::attempt {
-    explicit attempt(asker const& of)
+    explicit attempt(asker& of)
         : lease{of.who_->lease}
         , once{of.who_->once}
         , is_fenced{of.core_.settings().fencing}
@@ -36,6 +37,8 @@ struct fair_lock_state::asker::attempt {
             call.tokens = clock_tokens;
         of.who_->ask_copies(call);
         call.repeats = of.request_.is_open();
+        of.request_.want(call.wants);
+        ++of.who_->attempts;
     }
     attempt(attempt const&) = delete;
     attempt& operator=(attempt const&) = delete;
@@ -46,14 +49,14 @@ struct fair_lock_state::asker::attempt {
     std::string_view keys[5];
     std::string_view arguments[6];
     step call;
+    reliable::terms terms{};
 };
 
 fair_lock_state::asker::asker(fair_lock_state& of, waiter& who)
-    : core_{*who.inside}
+    : contender{*who.inside, who.inside->next_number()}
+    , core_{*who.inside}
     , lock_{of}
     , who_{&who}
-    , request_{core_.next_number()}
-    , sending_{core_}
 {}
 
 std::string fair_lock_state::asker::field() const { return core_.field(number()); }
@@ -65,30 +68,10 @@ heartbeat::names fair_lock_state::asker::names() const
     return {field(), lock_.name(), lock_.keys(), lock_.shared_from_this()};
 }
 
-// Each pass of the loop asks the server once. A refusal is a place in the queue. When the lock is
-// free, a message on its own channel tells the first waiter. A missed message is found out: when
-// the subscription is confirmed, by the heartbeat, and by the first waiter here when the lease
-// ends.
-strand_task fair_lock_state::asker::ask()
+void fair_lock_state::asker::start() { contend<asker&>(std::ref(*this)); }
+
+void fair_lock_state::asker::end()
 {
-    core::activity const asking{core_};
-    while (who_) {
-        wake_.reset();
-        bool sleeps = reviving_;  // a reason to ask has come: it waits until the place is revived
-        if (sleeps) {
-            missed_ = true;
-        } else {
-            attempt now{*this};
-            request_.want(now.call.wants);
-            ++who_->attempts;
-            answer const got = co_await sending_.send(now.call);
-            sleeps = judge(now, got);
-            if (!sleeps && who_)
-                co_await sending_.repeats(got, {});
-        }
-        if (sleeps)
-            co_await wake_;
-    }
     give_back();
     lock_.remove(*this);
 }

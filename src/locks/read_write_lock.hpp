@@ -1,9 +1,7 @@
 #pragma once
 
 #include "base/recycling.hpp"
-#include "base/strand_task.hpp"
 #include "core/core.hpp"
-#include "core/reliable.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/linked_list.hpp"
@@ -12,6 +10,7 @@
 #include "holds/ownership_listener.hpp"
 #include "locks/exclusive_lock.hpp"
 #include "redis/transport.hpp"
+#include "waiting/contender.hpp"
 #include "waiting/wait_queue.hpp"
 
 #include <cstdint>
@@ -19,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 namespace colock {
 
@@ -95,16 +95,23 @@ public:
     }
 
 private:
-    /// A reader that asks, with the texts of its script.
-    class asker : public decide::list_hook<>, public waiter::asker {
+    /// Asks for one reader, until it is answered. It waits for nothing: `look` begins it when the
+    /// reader may ask.
+    class asker : public decide::list_hook<>, public contender {
     public:
         asker(readers&, std::shared_ptr<waiter>);
         ~asker() { who_->asking = nullptr; }
         asker(asker const&) = delete;
         asker& operator=(asker const&) = delete;
 
-        /// Asks until it is answered. The task owns the asker.
-        static strand_task run(readers&, std::shared_ptr<waiter>);
+        static void begin(readers&, std::shared_ptr<waiter>);
+
+        // ---- For `contend`
+
+        struct attempt;
+        bool is_wanted() const noexcept { return !is_answered_ && is_waiting(); }
+        bool judge(attempt const&, answer const&);
+        void end();
 
         /// Somebody else with the same owner asks.
         bool is_for_owner_of(waiter const& reader) const noexcept
@@ -117,24 +124,22 @@ private:
 
     private:
         // True if it has to ask again.
-        bool judge(answer const&, step const& call);
+        bool asks_again(attempt const&, answer const&);
         bool on_granted(decide::proven_grant const&);
 
-        void on_refused(std::int64_t pttl);
+        void on_refused(attempt const&, std::int64_t pttl);
         void fail(failure);
         void hand_out(decide::proven_grant const&);
         std::shared_ptr<ownership> make_ownership(owner const&);
-        bool is_wanted() const noexcept { return who_->queue == &of_; }
+        bool is_waiting() const noexcept { return who_->queue == &of_; }
 
         readers& of_;
         std::shared_ptr<waiter> who_;
-        decide::open_request request_;
         recycled_string field_;
         std::string lease_text_, prefix_;
         std::string_view keys_[1];
         std::string_view arguments_[3];
-        reliable sending_;
-        std::uint64_t news_ = 0;  ///< the value of `readers::news_` when it was sent
+        bool is_answered_ = false;
     };
 
     void look();

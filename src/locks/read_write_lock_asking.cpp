@@ -6,64 +6,79 @@
 #include "decide/wait_plan.hpp"
 #include "locks/read_write_lock.hpp"
 
+#include <functional>
 #include <string>
 #include <utility>
 
 namespace colock {
 
+/// One question, about the news that were known then.
+struct readers::asker::attempt {
+    explicit attempt(asker& by)
+        : news{by.of_.news_}
+        , call{*by.of_.how_.script.acquire, by.of_.slot(), by.keys_, by.arguments_}
+    {
+        ++by.who_->attempts;
+        by.who_->ask_copies(call);
+        call.repeats = by.request_.is_open();
+        by.request_.want(call.wants);
+    }
+    attempt(attempt const&) = delete;
+    attempt& operator=(attempt const&) = delete;
+
+    std::uint64_t news;  ///< the value of `readers::news_`
+    step call;
+    reliable::terms terms{};
+};
+
 readers::asker::asker(readers& of, std::shared_ptr<waiter> who)
-    : of_{of}
+    : contender{of.core_, of.core_.next_number()}
+    , of_{of}
     , who_{std::move(who)}
-    , request_{of.core_.next_number()}
     , field_{of.core_.field<recycled_string>(request_.number(), of.how_.field_end)}
     , lease_text_{std::to_string(who_->lease.count())}
     , prefix_{of.how_.leases(of.name(), of.core_.settings().key_prefix)}
     , keys_{of.name()}
     , arguments_{field_, lease_text_, prefix_}
-    , sending_{of.core_}
 {
     of.askers_.push_back(*this);
     who_->asking = this;
 }
 
-// NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): it stays while an asker is listed
-strand_task readers::asker::run(readers& of, std::shared_ptr<waiter> who)
+void readers::asker::begin(readers& of, std::shared_ptr<waiter> who)
 {
-    core::activity const asking{of.core_};
-    asker now{of, std::move(who)};
-    for (bool again = true; again && now.is_wanted();) {
-        ++now.who_->attempts;
-        now.news_ = of.news_;
-        step call{*of.how_.script.acquire, of.slot(), now.keys_, now.arguments_};
-        now.who_->ask_copies(call);
-        call.repeats = now.request_.is_open();
-        now.request_.want(call.wants);
-        answer const got = co_await now.sending_.send(call);
-        again = now.judge(got, call);
-        if (again)
-            co_await now.sending_.repeats(got, {});
-    }
-    // Gives back a grant, or a possible grant, that nobody wants any more.
-    if (now.request_.stands(clock::now()))
-        now.make_ownership(owner{})->give_back(now.request_.until(), now.request_.wanted());
-    of.look_again();
+    contend<asker>(std::ref(of), std::move(who));
 }
 
-bool readers::asker::judge(answer const& got, step const& call)
+// Gives back a grant, or a possible grant, that nobody wants any more.
+void readers::asker::end()
+{
+    if (request_.stands(clock::now()))
+        make_ownership(owner{})->give_back(request_.until(), request_.wanted());
+    of_.look_again();
+}
+
+bool readers::asker::judge(attempt const& asked, answer const& got)
+{
+    is_answered_ = !asks_again(asked, got);
+    return false;
+}
+
+bool readers::asker::asks_again(attempt const& asked, answer const& got)
 {
     auto const read = decide::read_acquire(got.value);
-    auto const is = decide::judge(got, read, call.alone);
-    auto const proven = request_.answered(is, got, who_->lease, call.on, clock::now());
-    of_.note_answer(is, got, call.wants);
+    auto const is = decide::judge(got, read, asked.call.alone);
+    auto const proven = request_.answered(is, got, who_->lease, asked.call.on, clock::now());
+    of_.note_answer(is, got, asked.call.wants);
     switch (is.what) {
     case decide::outcome::kind::withdrawn: break;
     case decide::outcome::kind::failed: fail(is.why); break;
     case decide::outcome::kind::pause:
     case decide::outcome::kind::lost: return true;
-    case decide::outcome::kind::refused: on_refused(read.pttl); break;
+    case decide::outcome::kind::refused: on_refused(asked, read.pttl); break;
     case decide::outcome::kind::granted: return on_granted(proven);
     case decide::outcome::kind::unsynced:
-        if (!is_wanted())
+        if (!is_waiting())
             return on_granted(proven);
         // The grant is given back; a waiter asks again with the others.
         if (who_->once || is.why != error::not_replicated)
@@ -74,14 +89,14 @@ bool readers::asker::judge(answer const& got, step const& call)
 
 void readers::asker::fail(failure why)
 {
-    if (is_wanted())
+    if (is_waiting())
         of_.dismiss(*who_, why);
 }
 
 bool readers::asker::on_granted(decide::proven_grant const& proven)
 {
     of_.closed_ = false;
-    if (!is_wanted())
+    if (!is_waiting())
         return false;
     switch (request_.use_of_grant(clock::now(), proven, clock::resumed())) {
     case decide::open_request::use::ask_again: return true;
@@ -96,13 +111,13 @@ bool readers::asker::on_granted(decide::proven_grant const& proven)
 
 // Somebody writes. But a message since the question may say that the writer has left; then `look`
 // finds nothing that keeps the reader from asking again.
-void readers::asker::on_refused(std::int64_t pttl)
+void readers::asker::on_refused(attempt const& asked, std::int64_t pttl)
 {
-    bool const is_new = news_ == of_.news_;
+    bool const is_new = asked.news == of_.news_;
     of_.closed_ = of_.closed_ || is_new;
-    if (is_wanted() && who_->once)
+    if (is_waiting() && who_->once)
         of_.dismiss(*who_, {});
-    if (is_wanted() && who_->attempts == 1)
+    if (is_waiting() && who_->attempts == 1)
         who_->tell_waiting(milliseconds{pttl});
     if (is_new && !of_.is_empty()) {
         auto const now = clock::now();

@@ -64,7 +64,7 @@ void readers::admit(std::shared_ptr<waiter> const& who)
     }
     join(who);
     if (may_ask(*who))
-        asker::run(*this, who);
+        asker::begin(*this, who);
     else
         stay_behind();
 }
@@ -165,7 +165,7 @@ void readers::look()
             take_out(*who);
             enter(who);
         } else if (may_ask(*who)) {
-            asker::run(*this, who);
+            asker::begin(*this, who);
         } else if (who->once && !may_wait_once(*who)) {
             dismiss(*who, {});
         } else {

@@ -24,6 +24,7 @@
 namespace colock {
 
 struct step;
+class contender;
 class wait_queue;
 
 /// The place among those of a queue that try once.
@@ -53,9 +54,6 @@ struct waiter final :
         completion<permit_list>,
         completion<>,
         completion<bool>>;
-
-    /// Asks the server for one waiter: of a fair lock, or a reader.
-    class asker {};
 
     /// A permit that was granted, with its id.
     struct held_permit {
@@ -111,7 +109,7 @@ struct waiter final :
     std::uint32_t attempts = 0;   ///< how often the server was asked for it
     std::uint64_t arrival = 0;    ///< its number in the order of all calls
     wait_queue* queue = nullptr;  ///< the queue that it is in
-    asker* asking = nullptr;      ///< where each waiter has its own
+    contender* asking = nullptr;  ///< where each waiter has its own: of a fair lock, or a reader
     result done;
     decide::alarm_queue::alarm limit;
     std::shared_ptr<waiter> queued;  ///< itself, while it is in a queue
