@@ -367,6 +367,7 @@ void command_link::kill_predecessor(std::int64_t id)
 void command_link::become_ready()
 {
     predecessor_ = 0;
+    std::erase_if(left_, [this](auto const& each) { return each.run_id == run_id_; });
     life_.begin(static_cast<std::uint32_t>(loop_->epoch()), others_ended_);
     carried_ = is_ready_ = true;
     has_lost_ = takes_turns_ = false;

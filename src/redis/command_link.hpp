@@ -152,6 +152,8 @@ private:
         const;
     void fail_waiting(failure);
     void fail_if_over();
+    void leave_server();
+    void come_to_server(std::string_view run_id);
     void kill_predecessor(std::int64_t id);
 
     link_context const& context_;
@@ -175,6 +177,14 @@ private:
     std::int64_t connection_id_ = 0;
     std::string run_id_;
     std::int64_t predecessor_ = 0;  ///< the old connection, until its server has ended it
+
+    /// A server that the link has left, and its last connection there, whose bytes may come late.
+    struct left_server {
+        std::string run_id;
+        std::int64_t connection;
+        bool others_ended;
+    };
+    std::vector<left_server> left_;
     decide::connection_life life_;  ///< of the connection that is up, or was
     failure refusal_;               ///< the last one for the moment
     time_point refused_{};          ///< when that was

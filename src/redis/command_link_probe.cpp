@@ -38,6 +38,9 @@ void write_copies_questions(resp::writer& to, bool disk)
 }
 std::size_t copies_questions(bool disk) { return disk ? 3 : 2; }
 
+/// Servers that a link remembers when it has left them.
+constexpr std::size_t most_left = 16;
+
 /// The answers of a server may have changed after this.
 constexpr milliseconds between_copies_questions{1'000};
 
@@ -72,14 +75,10 @@ error_code command_link::judge_probe(replies const& got)
     if (auto const ec = judge_rights(got[place_rights]))
         return ec;
 
-    // Connection numbers begin again when the server restarts, so the old number means the old
-    // connection only if the server is the same.
     auto const run_id = info_field(info, "run_id:");
     if (run_id.empty() || run_id != run_id_) {
-        // A server that does not say its name may be the one that was there before.
-        others_ended_ = !run_id.empty() || (others_ended_ && !carried_);
-        predecessor_ = 0;
-        known_.clear();
+        leave_server();
+        come_to_server(run_id);
     } else if (std::exchange(carried_, false)) {
         predecessor_ = connection_id_;  // otherwise the one before, perhaps not killed yet
         others_ended_ = others_ended_ && predecessor_ != 0;
@@ -89,6 +88,35 @@ error_code command_link::judge_probe(replies const& got)
     if (asked != 0)
         note_copies(std::span{got}.subspan(places), asks_disk);
     return {};
+}
+
+// Connection numbers begin again when the server restarts, so the old number means the old
+// connection only if the server is the same.
+void command_link::leave_server()
+{
+    if (run_id_.empty() || (!carried_ && predecessor_ == 0))
+        return;
+    std::erase_if(left_, [this](auto const& each) { return each.run_id == run_id_; });
+    if (left_.size() == most_left)
+        left_.erase(left_.begin());
+    left_.push_back({run_id_, carried_ ? connection_id_ : predecessor_, others_ended_});
+}
+
+// A server that does not say its name may be the one that was there before. One that was left may
+// be reached again, as when a name leads to several servers; of too many the first are forgotten.
+void command_link::come_to_server(std::string_view run_id)
+{
+    auto const back =
+        std::ranges::find_if(left_, [&](auto const& each) { return each.run_id == run_id; });
+    if (back != left_.end()) {
+        predecessor_ = back->connection;
+        others_ended_ = back->others_ended && predecessor_ != 0;
+    } else {
+        predecessor_ = 0;
+        others_ended_ = run_id.empty() ? others_ended_ && !carried_ : left_.size() != most_left;
+    }
+    carried_ = carried_ && run_id_.empty();
+    known_.clear();
 }
 
 // ---- Copies ------------------------------------------------------------------------------------

@@ -163,8 +163,9 @@ void pubsub_link::on_up()
 {
     asked_.clear();
     changing_ = false;
-    // In a cluster the map says which nodes are primaries.
-    if (context_.settings.topology != topology::cluster && !loop_->is_replica())
+    // In a cluster the map says which nodes are primaries. Elsewhere a name may lead to a replica,
+    // where no release finds this client.
+    if (context_.settings.topology != topology::cluster)
         context_.set_alarm(role_look_, clock::now() + between_roles);
     listener_.on_pubsub_link_up(*this);
 }

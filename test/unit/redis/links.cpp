@@ -444,6 +444,48 @@ BOOST_AUTO_TEST_CASE(what_may_still_run_is_ended_with_its_connection)
     }));
 }
 
+// Its bytes may still be on their way there.
+BOOST_AUTO_TEST_CASE(what_may_still_run_is_ended_where_the_link_comes_back)
+{
+    // The server's thread outlives this function.
+    struct told {
+        std::atomic<bool> is_other = false, swallows = false;
+        std::atomic<std::size_t> old = 0;
+    };
+    auto const seen = std::make_shared<told>();
+    server.say([seen](command const& c) -> answer {
+        if (c.is("INFO"))
+            return wire::text(
+                std::string{"redis_mode:standalone\r\nrun_id:"} + (seen->is_other ? "y" : "x") +
+                "\r\n"
+            );
+        if (is_acquire(c) && seen->swallows.exchange(false))
+            seen->old = c.connection;
+        if (c.connection == seen->old)
+            return "";
+        return std::nullopt;
+    });
+    connect();
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    seen->swallows = true;
+    auto const got = acquire("k");
+    BOOST_TEST_REQUIRE(comes([&] { return seen->old != 0; }));
+    seen->is_other = true;
+    server.cut();
+    BOOST_TEST_REQUIRE(has(got));
+    seen->is_other = false;
+    server.cut();
+    BOOST_TEST_REQUIRE(has(acquire("again")));
+    auto const all = server.heard();
+    auto const killed = std::ranges::find_if(all, [&](command const& c) {
+        return is_kill(c) && c.said[3] == std::to_string(seen->old);
+    });
+    BOOST_TEST_REQUIRE((killed != all.end()));
+    BOOST_TEST(std::ranges::none_of(all.begin(), killed, [&](command const& c) {
+        return is_acquire(c) && c.connection == killed->connection;
+    }));
+}
+
 /// Two calls go out in one write, and somebody else has one of the two locks. Something goes wrong
 /// with the reply to the first call.
 void check_slip(std::string_view what, bool is_first_held)

@@ -294,6 +294,32 @@ BOOST_AUTO_TEST_CASE(a_waiter_leaves_a_primary_that_was_demoted)
     BOOST_TEST(at.server.count("HELLO") == hellos + 3);
 }
 
+// The name leads to the primary and to its replica, where no release finds it.
+BOOST_AUTO_TEST_CASE(the_link_for_messages_does_not_stay_at_a_replica)
+{
+    busy_links at;
+    auto const is = [](std::string const& role) {
+        return [role](scripted_server::command const& c) -> std::optional<scripted_server::answer> {
+            if (c.is("HELLO"))
+                return "%1\r\n" + wire::text("role") + wire::text(role);
+            return std::nullopt;
+        };
+    };
+    at.server.say(is("master"));
+    at.links.start();
+    at.links.want(0);
+    at.links.want_pubsub();
+    BOOST_TEST_REQUIRE(at.comes([&] { return at.links.links_up() == 2U; }));
+    auto const before = at.server.connections();
+    at.server.say(is("replica"));
+    at.links.pubsub().restart(boost::asio::error::eof);
+    BOOST_TEST_REQUIRE(at.comes([&] {
+        return at.server.connections() == before + 1 && at.links.links_up() == 2U;
+    }));
+    at.pass(milliseconds{5'000});
+    BOOST_TEST(at.comes([&] { return at.server.connections() > before + 1; }));
+}
+
 // The name leads elsewhere, or a proxy does: the old server gives away what is held at the new one.
 BOOST_AUTO_TEST_CASE(all_links_go_to_the_server_of_the_one_that_came_up_last)
 {
