@@ -51,9 +51,20 @@ std::vector<address> replicas_of(std::vector<reply> const& range, std::string co
 bool have_too_many_nodes(std::vector<slot_range> const& ranges)
 {
     std::set<std::pair<std::string_view, std::uint16_t>> nodes;
-    for (auto const& each : ranges)
+    for (auto const& each : ranges) {
         nodes.emplace(each.primary.host, each.primary.port);
-    return nodes.size() > most_primaries;
+        for (auto const& replica : each.replicas)
+            nodes.emplace(replica.host, replica.port);
+    }
+    return nodes.size() > most_nodes;
+}
+
+bool do_overlap(std::vector<slot_range> const& ranges)
+{
+    std::size_t slots = 0;
+    for (auto const& each : ranges)
+        slots += each.first <= each.last ? each.last - each.first + 1 : 0;
+    return slots > slot_count;
 }
 
 }  // namespace
@@ -83,7 +94,9 @@ std::optional<std::vector<slot_range>> read_cluster_slots(
              replicas_of(each.items, asked_host)}
         );
     }
-    return have_too_many_nodes(ranges) ? std::nullopt : std::optional{std::move(ranges)};
+    if (do_overlap(ranges) || have_too_many_nodes(ranges))
+        return std::nullopt;
+    return ranges;
 }
 
 slot_set slot_map::assign(std::vector<slot_range> const& ranges)

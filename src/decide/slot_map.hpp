@@ -29,9 +29,10 @@ struct slot_range {
 };
 
 /// Clusters have up to 1,000 nodes by Redis's own advice. The client has state for each.
-inline constexpr std::size_t most_primaries = 2'000;
+inline constexpr std::size_t most_nodes = 2'000;
 
-/// Reads the reply to CLUSTER SLOTS; empty if it is not one, or has too many primaries. A node
+/// Reads the reply to CLUSTER SLOTS; empty if it is not one: if it has too many nodes, or names a
+/// slot twice, which no cluster does, and to read which could take minutes. A node
 /// without a host has the host of the asked node; a node that does not know its host has its IP
 /// address, or is left out.
 std::optional<std::vector<slot_range>> read_cluster_slots(

@@ -283,11 +283,16 @@ BOOST_AUTO_TEST_CASE(what_is_no_answer_to_cluster_slots)
     BOOST_TEST(is_refused(reply::of(std::vector{range(0, 16'384, "h", 1)})));
     BOOST_TEST(is_refused(reply::of(std::vector{range(0, 1, "h", 65'536)})));
     std::vector<reply> crowd;
-    for (int slot = 0; slot != static_cast<int>(decide::most_primaries); ++slot)
+    for (int slot = 0; slot != static_cast<int>(decide::most_nodes); ++slot)
         crowd.push_back(range(slot, slot, "h", 1 + slot));
     BOOST_TEST(!is_refused(reply::of(crowd)));
     crowd.push_back(range(9'999, 9'999, "another", 1));
     BOOST_TEST(is_refused(reply::of(crowd)));
+    BOOST_TEST(is_refused(reply::of(std::vector{range(0, 16'383, "h", 1), range(7, 7, "h", 1)})));
+    auto replicas = range(0, 1, "h", 1);
+    for (int i = 0; i != static_cast<int>(decide::most_nodes); ++i)
+        replicas.items.push_back(range(0, 0, "r", 1 + i).items[2]);
+    BOOST_TEST(is_refused(reply::of(std::vector{replicas})));
 }
 
 BOOST_AUTO_TEST_CASE(only_what_changes_is_told)
