@@ -23,6 +23,9 @@ constexpr std::size_t most_spare = 4;
 /// single steps.
 constexpr std::size_t most_in_flight = 6;
 
+/// TCP gives up what it has sent in vain about as late as this.
+constexpr std::chrono::minutes longest_on_the_way{16};
+
 /// A step that is refused for the moment is sent again before that, so an older refusal is over.
 constexpr milliseconds refusal_life = 2 * decide::longest_repeat_pause;
 
@@ -150,7 +153,7 @@ void command_link::on_batch_over(call_batch& over)
 
 void command_link::on_step_lost(step& s, time_point sent)
 {
-    has_lost_ = true;
+    lost_until_ = clock::now() + longest_on_the_way;
     auto const why = "the connection to " + loop_->what_is_tried() + " was lost before the answer";
     s.answered.set({answer::kind::lost, {}, detail::unavailable(why), sent});
 }
@@ -370,7 +373,8 @@ void command_link::become_ready()
     std::erase_if(left_, [this](auto const& each) { return each.run_id == run_id_; });
     life_.begin(static_cast<std::uint32_t>(loop_->epoch()), others_ended_);
     carried_ = is_ready_ = true;
-    has_lost_ = takes_turns_ = false;
+    takes_turns_ = false;
+    lost_until_ = {};
     // Before the steps that wait are sent, the listener decides which of them are still wanted.
     listener_.on_command_link_up(*this);
     if (!waiting_.empty())

@@ -87,7 +87,7 @@ public:
 
     /// Some steps of the last connection are lost. They may still run until the next connection is
     /// up and the server has ended the last one.
-    bool has_lost() const noexcept { return has_lost_; }
+    bool has_lost() const noexcept { return clock::now() < lost_until_; }
 
     /// Called each time a step has been answered or is lost.
     void when_answered(std::function<void()> tell) { tell_answered_ = std::move(tell); }
@@ -194,7 +194,7 @@ private:
     bool is_ready_ = false;  ///< up, and no step of the old connection can run any more
     bool flushing_ = false;
     bool takes_turns_ = false;  ///< the last call was for one step, and nothing else was under way
-    bool has_lost_ = false;
+    time_point lost_until_{};   ///< lost steps may still arrive until then
     std::size_t under_way_ = 0;
     std::function<void()> tell_answered_;
     bool eval_only_ = false;

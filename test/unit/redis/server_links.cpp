@@ -258,6 +258,21 @@ BOOST_AUTO_TEST_CASE(links_that_were_left_idle_are_not_used_again_for_little)
     BOOST_TEST(at.comes([&] { return &at.links.link(1) == &first; }));
 }
 
+// What a node had under way when it crashed may arrive there for a while, if it comes back.
+BOOST_AUTO_TEST_CASE(links_to_a_node_that_has_crashed_end_after_a_while)
+{
+    busy_links at;
+    at.with_much_to_do();
+    at.server.say([](auto const&) { return std::optional{scripted_server::answer{""}}; });
+    at.server.cut();
+    BOOST_TEST_REQUIRE(at.comes([&] { return at.links.links_up() == 0U; }));
+    at.links.retire();
+    BOOST_TEST(!at.links.is_over());
+    at.rig.advance(std::chrono::minutes{16});
+    at.links.retire();
+    BOOST_TEST(at.links.is_over());
+}
+
 BOOST_AUTO_TEST_CASE(after_a_stop_no_channel_is_wanted_any_more)
 {
     busy_links at;
