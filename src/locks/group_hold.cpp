@@ -218,6 +218,8 @@ void group_target::on_part_ended(std::size_t i, failure why)
         return;
     if (counting() < of_.needed())
         return std::ranges::any_of(parts_, &member::is_lost) ? whole->lose() : close(why);
+    if (parts_[i].is_lost)  // its field may still be there, and would keep the healer out
+        parts_[i].got.release([](failure) {});
     heal(i, {});
 }
 

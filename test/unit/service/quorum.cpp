@@ -282,6 +282,24 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_lost_while_its_vote_is_asked_for_is_taken_ag
     BOOST_TEST(third.redis.is_locked("it"));
 }
 
+BOOST_AUTO_TEST_CASE(what_is_left_of_a_lost_part_does_not_keep_it_from_being_taken_again)
+{
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    third.server->serve = [this](call const& c) -> std::optional<answer> {
+        auto reply = third.redis.run(c);
+        if (c.what == &scripts::renew)
+            return {};  // it is renewed at the server alone
+        return answer{answer::kind::replied, std::move(reply), {}, {}};
+    };
+    auto const field = [this] { return third.redis.ask({"HKEYS", "it"}).items.at(0).text; };
+    auto const before = field();
+    time.advance(2'950ms);
+    BOOST_TEST(third.redis.is_locked("it"));
+    BOOST_TEST(field() != before);
+    BOOST_TEST(bool{held.value()});
+}
+
 BOOST_AUTO_TEST_CASE(a_part_that_somebody_else_had_is_taken_when_it_is_free)
 {
     third.redis.occupy("it", 500ms);
