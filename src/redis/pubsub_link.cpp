@@ -113,9 +113,11 @@ void pubsub_link::on_reply(resp::message const& got)
             listener_.on_confirmed(*this, answered.channel);
     } else if (loop_->restart_if_logged_out(got.first().text)) {
         // the next connection asks for all channels
-    } else if (!answered.event.ends_with("unsubscribe"))
+    } else if (!answered.event.ends_with("unsubscribe")) {
+        if (answered.event == "ssubscribe")
+            end_plain_half(answered.channel);
         listener_.on_refused(*this, answered.channel, got.first().text);
-    else if (decide::classify(got.first().text) == decide::fault::not_now)
+    } else if (decide::classify(got.first().text) == decide::fault::not_now)
         // otherwise it would stay subscribed for ever
         loop_->restart(error::unavailable, redacted(got.first().text, context_.settings));
     if (*alive && asked_.empty())
@@ -128,16 +130,22 @@ void pubsub_link::end_change()
         listener_.on_changed(*this);
 }
 
+// The server has ended or refused the sharded half alone.
+void pubsub_link::end_plain_half(std::string_view channel)
+{
+    if (!both_)
+        return;
+    send("UNSUBSCRIBE", {"unsubscribe", std::string{channel}});
+    expect_pushes();
+}
+
 void pubsub_link::on_push(resp::message const& push)
 {
     auto const kind = word(push, 0);
     if (kind == "message" || kind == "smessage")
         listener_.on_published(*this, word(push, 1), word(push, 2));
     else if (kind == "sunsubscribe") {  // the slot has moved, and this tells the subscribers
-        if (both_) {                    // the server has ended this half alone
-            send("UNSUBSCRIBE", {"unsubscribe", std::string{word(push, 1)}});
-            expect_pushes();
-        }
+        end_plain_half(word(push, 1));
         listener_.on_ended(*this, word(push, 1));
     }
 }

@@ -90,6 +90,7 @@ private:
     void send(std::string_view verb, asked what);
     void expect_pushes();
     void end_change();
+    void end_plain_half(std::string_view channel);
     void look_at_role();
     void judge_role(decide::reply const& hello);
 

@@ -1030,6 +1030,21 @@ BOOST_FIXTURE_TEST_CASE(a_slot_that_moves_ends_the_plain_subscription_too, in_bo
     BOOST_TEST(std::any_of(left, all.end(), [](command const& c) { return c.is("SUBSCRIBE"); }));
 }
 
+// As the node of a slot that has moved while its channel was being subscribed.
+BOOST_FIXTURE_TEST_CASE(a_refused_sharded_half_ends_the_plain_one, in_both_kinds)
+{
+    server.say([](command const& c) -> answer {
+        if (c.is("SSUBSCRIBE"))
+            return wire::failure("NOPERM no permissions to access one of the channels");
+        return std::nullopt;
+    });
+    auto const before = server.count("UNSUBSCRIBE");
+    lock_watch other{lock{*redis, "other"}};
+    pending<lock_event> heard;
+    other.next(heard.token());
+    BOOST_TEST(comes([&] { return server.count("UNSUBSCRIBE") > before; }));
+}
+
 // The second one may be of another release, by a client that publishes in one way alone.
 BOOST_FIXTURE_TEST_CASE(a_watch_hears_the_messages_of_both_kinds, in_both_kinds)
 {
